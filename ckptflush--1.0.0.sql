@@ -1,0 +1,647 @@
+/* ckptflush--1.0.0.sql */
+
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION ckptflush" to load this file. \quit
+
+-- Each view stands over the function of its name. Views that name relations, databases or files
+-- are for pg_monitor; the others are for everybody, as PostgreSQL's own pg_stat_checkpointer is.
+-- A view's functions run with the rights of whoever queries it, so both get the same grants.
+
+CREATE FUNCTION ckpt_stats(
+    OUT num_timed bigint,
+    OUT num_requested bigint,
+    OUT num_done bigint,
+    OUT num_failed bigint,
+    OUT restartpoints_timed bigint,
+    OUT restartpoints_req bigint,
+    OUT restartpoints_done bigint,
+    OUT write_time double precision,
+    OUT sync_time double precision,
+    OUT buffers_written bigint,
+    OUT slru_written bigint,
+    OUT files_synced bigint,
+    OUT longest_sync_time double precision,
+    OUT writeback_bytes bigint,
+    OUT writeback_calls bigint,
+    OUT sync_pause_time double precision,
+    OUT stalls bigint,
+    OUT stalled_time double precision,
+    OUT stats_reset timestamp with time zone
+)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'ckpt_stats'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+
+CREATE VIEW ckpt_stats AS
+SELECT
+    s.num_timed,
+    s.num_requested,
+    s.num_done,
+    s.num_failed,
+    s.restartpoints_timed,
+    s.restartpoints_req,
+    s.restartpoints_done,
+    s.write_time,
+    s.sync_time,
+    s.buffers_written,
+    s.slru_written,
+    s.files_synced,
+    s.longest_sync_time,
+    s.writeback_bytes,
+    s.writeback_calls,
+    s.sync_pause_time,
+    s.stalls,
+    s.stalled_time,
+    s.stats_reset
+FROM ckpt_stats() AS s;
+
+GRANT SELECT ON ckpt_stats TO PUBLIC;
+
+COMMENT ON FUNCTION ckpt_stats() IS
+    'Rows of the view ckpt_stats.';
+COMMENT ON VIEW ckpt_stats IS
+    'Totals over all checkpoints and restartpoints since the last reset; one row.';
+COMMENT ON COLUMN ckpt_stats.num_timed IS
+    'Checkpoints begun because checkpoint_timeout had passed. Unlike pg_stat_checkpointer, skipped ones are not counted.';
+COMMENT ON COLUMN ckpt_stats.num_requested IS
+    'Checkpoints begun because of WAL volume, by command, or at the end of recovery.';
+COMMENT ON COLUMN ckpt_stats.num_done IS
+    'Checkpoints completed.';
+COMMENT ON COLUMN ckpt_stats.num_failed IS
+    'Checkpoints and restartpoints that ended with an error.';
+COMMENT ON COLUMN ckpt_stats.restartpoints_timed IS
+    'Restartpoints begun because checkpoint_timeout had passed.';
+COMMENT ON COLUMN ckpt_stats.restartpoints_req IS
+    'Restartpoints begun for another reason.';
+COMMENT ON COLUMN ckpt_stats.restartpoints_done IS
+    'Restartpoints completed.';
+COMMENT ON COLUMN ckpt_stats.write_time IS
+    'Time spent in write phases, in milliseconds.';
+COMMENT ON COLUMN ckpt_stats.sync_time IS
+    'Time spent in sync phases, in milliseconds.';
+COMMENT ON COLUMN ckpt_stats.buffers_written IS
+    'Buffers written by checkpoints. Before PostgreSQL 18 SLRU pages are included, as in the server log.';
+COMMENT ON COLUMN ckpt_stats.slru_written IS
+    'SLRU pages written by checkpoints. NULL before PostgreSQL 18, which does not count them apart.';
+COMMENT ON COLUMN ckpt_stats.files_synced IS
+    'Files fsynced by checkpoints that were logged.';
+COMMENT ON COLUMN ckpt_stats.longest_sync_time IS
+    'Longest fsync of one file, in milliseconds; NULL before the first.';
+COMMENT ON COLUMN ckpt_stats.writeback_bytes IS
+    'Bytes whose writeback the flusher started. NULL: this release has no flusher.';
+COMMENT ON COLUMN ckpt_stats.writeback_calls IS
+    'Calls that started writeback. NULL: this release has no flusher.';
+COMMENT ON COLUMN ckpt_stats.sync_pause_time IS
+    'Time the checkpointer paused between fsyncs, in milliseconds. NULL: this release does not pace fsyncs.';
+COMMENT ON COLUMN ckpt_stats.stalls IS
+    'Times in which active backends committed nothing. NULL: this release does not record stalls.';
+COMMENT ON COLUMN ckpt_stats.stalled_time IS
+    'Length of these times, in milliseconds. NULL: this release does not record stalls.';
+COMMENT ON COLUMN ckpt_stats.stats_reset IS
+    'Time of the last reset; NULL if never reset.';
+
+CREATE FUNCTION ckpt_stats_progress(
+    OUT checkpoint_id bigint,
+    OUT pid integer,
+    OUT kind text,
+    OUT cause text,
+    OUT phase text,
+    OUT started_at timestamp with time zone,
+    OUT elapsed_time double precision,
+    OUT redo_lsn pg_lsn,
+    OUT buffers_total bigint,
+    OUT buffers_done bigint,
+    OUT bytes_total bigint,
+    OUT bytes_done bigint,
+    OUT files_total_estimate bigint,
+    OUT files_done bigint,
+    OUT current_file text,
+    OUT write_rate_bytes bigint,
+    OUT queue_bytes bigint,
+    OUT os_dirty_bytes bigint,
+    OUT os_writeback_bytes bigint,
+    OUT sync_forecast_time double precision,
+    OUT scheduled_end_at timestamp with time zone,
+    OUT eta_at timestamp with time zone,
+    OUT on_schedule boolean
+)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'ckpt_stats_progress'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+
+CREATE VIEW ckpt_stats_progress AS
+SELECT
+    s.checkpoint_id,
+    s.pid,
+    s.kind,
+    s.cause,
+    s.phase,
+    s.started_at,
+    s.elapsed_time,
+    s.redo_lsn,
+    s.buffers_total,
+    s.buffers_done,
+    s.bytes_total,
+    s.bytes_done,
+    s.files_total_estimate,
+    s.files_done,
+    s.current_file,
+    s.write_rate_bytes,
+    s.queue_bytes,
+    s.os_dirty_bytes,
+    s.os_writeback_bytes,
+    s.sync_forecast_time,
+    s.scheduled_end_at,
+    s.eta_at,
+    s.on_schedule
+FROM ckpt_stats_progress() AS s;
+
+REVOKE ALL ON FUNCTION ckpt_stats_progress() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ckpt_stats_progress() TO pg_monitor;
+GRANT SELECT ON ckpt_stats_progress TO pg_monitor;
+
+COMMENT ON FUNCTION ckpt_stats_progress() IS
+    'Rows of the view ckpt_stats_progress.';
+COMMENT ON VIEW ckpt_stats_progress IS
+    'The running checkpoint or restartpoint; no row when none is running.';
+COMMENT ON COLUMN ckpt_stats_progress.checkpoint_id IS
+    'Number it will have in ckpt_stats_history.';
+COMMENT ON COLUMN ckpt_stats_progress.pid IS
+    'Process ID of the checkpointer.';
+COMMENT ON COLUMN ckpt_stats_progress.kind IS
+    'checkpoint or restartpoint.';
+COMMENT ON COLUMN ckpt_stats_progress.cause IS
+    'timed, wal, requested, shutdown or end-of-recovery; NULL when log_checkpoints is off.';
+COMMENT ON COLUMN ckpt_stats_progress.phase IS
+    'preparing, writing buffers, syncing files or finishing.';
+COMMENT ON COLUMN ckpt_stats_progress.started_at IS
+    'Time it began; when log_checkpoints is off, to the precision of ckptflush.sample_interval.';
+COMMENT ON COLUMN ckpt_stats_progress.elapsed_time IS
+    'Time since then, in milliseconds.';
+COMMENT ON COLUMN ckpt_stats_progress.redo_lsn IS
+    'WAL position from which recovery would start once it is complete.';
+COMMENT ON COLUMN ckpt_stats_progress.buffers_total IS
+    'Buffers on the checkpointer''s work list; NULL until the list is made.';
+COMMENT ON COLUMN ckpt_stats_progress.buffers_done IS
+    'Buffers of the list that have been written, by whomever.';
+COMMENT ON COLUMN ckpt_stats_progress.bytes_total IS
+    'buffers_total in bytes.';
+COMMENT ON COLUMN ckpt_stats_progress.bytes_done IS
+    'buffers_done in bytes.';
+COMMENT ON COLUMN ckpt_stats_progress.files_total_estimate IS
+    'Files to fsync: those on the work list, and as many others as the checkpoint before had. An estimate: the checkpointer''s own list is private to it.';
+COMMENT ON COLUMN ckpt_stats_progress.files_done IS
+    'Files fsynced so far; NULL when they are not tracked (ckptflush.track_sync, log_checkpoints).';
+COMMENT ON COLUMN ckpt_stats_progress.current_file IS
+    'File whose fsync ended last; the one after it is being synced. NULL before the sync phase.';
+COMMENT ON COLUMN ckpt_stats_progress.write_rate_bytes IS
+    'Bytes written per second over the last ten seconds.';
+COMMENT ON COLUMN ckpt_stats_progress.queue_bytes IS
+    'Bytes written and waiting for the flusher. NULL: this release has no flusher.';
+COMMENT ON COLUMN ckpt_stats_progress.os_dirty_bytes IS
+    'Dirty bytes of the checkpoint''s files in the kernel''s page cache. NULL: not measured in this release.';
+COMMENT ON COLUMN ckpt_stats_progress.os_writeback_bytes IS
+    'Bytes of these files that the kernel is writing. NULL: not measured in this release.';
+COMMENT ON COLUMN ckpt_stats_progress.sync_forecast_time IS
+    'Expected length of the sync phase, in milliseconds. NULL: not measured in this release.';
+COMMENT ON COLUMN ckpt_stats_progress.scheduled_end_at IS
+    'When the write phase ends by checkpoint_completion_target and the present WAL rate; NULL when it is not spread.';
+COMMENT ON COLUMN ckpt_stats_progress.eta_at IS
+    'When the whole checkpoint is expected to end; NULL when nothing can be said yet.';
+COMMENT ON COLUMN ckpt_stats_progress.on_schedule IS
+    'Whether the checkpointer is on its schedule; NULL when it is not spread.';
+
+CREATE FUNCTION ckpt_stats_history(
+    OUT checkpoint_id bigint,
+    OUT kind text,
+    OUT cause text,
+    OUT result text,
+    OUT started_at timestamp with time zone,
+    OUT ended_at timestamp with time zone,
+    OUT redo_lsn pg_lsn,
+    OUT buffers_written bigint,
+    OUT slru_written bigint,
+    OUT write_time double precision,
+    OUT sync_time double precision,
+    OUT total_time double precision,
+    OUT files_synced bigint,
+    OUT longest_sync_time double precision,
+    OUT longest_sync_file text,
+    OUT average_sync_time double precision,
+    OUT wal_added bigint,
+    OUT wal_removed bigint,
+    OUT wal_recycled bigint,
+    OUT distance_bytes bigint,
+    OUT estimate_bytes bigint,
+    OUT writeback_bytes bigint,
+    OUT sync_pause_time double precision,
+    OUT commits bigint,
+    OUT stalled_time double precision,
+    OUT longest_transaction_time double precision,
+    OUT transaction_p99_time double precision,
+    OUT transaction_p999_time double precision,
+    OUT outside_p99_time double precision,
+    OUT outside_p999_time double precision
+)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'ckpt_stats_history'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+
+CREATE VIEW ckpt_stats_history AS
+SELECT
+    s.checkpoint_id,
+    s.kind,
+    s.cause,
+    s.result,
+    s.started_at,
+    s.ended_at,
+    s.redo_lsn,
+    s.buffers_written,
+    s.slru_written,
+    s.write_time,
+    s.sync_time,
+    s.total_time,
+    s.files_synced,
+    s.longest_sync_time,
+    s.longest_sync_file,
+    s.average_sync_time,
+    s.wal_added,
+    s.wal_removed,
+    s.wal_recycled,
+    s.distance_bytes,
+    s.estimate_bytes,
+    s.writeback_bytes,
+    s.sync_pause_time,
+    s.commits,
+    s.stalled_time,
+    s.longest_transaction_time,
+    s.transaction_p99_time,
+    s.transaction_p999_time,
+    s.outside_p99_time,
+    s.outside_p999_time
+FROM ckpt_stats_history() AS s;
+
+REVOKE ALL ON FUNCTION ckpt_stats_history() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ckpt_stats_history() TO pg_monitor;
+GRANT SELECT ON ckpt_stats_history TO pg_monitor;
+
+COMMENT ON FUNCTION ckpt_stats_history() IS
+    'Rows of the view ckpt_stats_history.';
+COMMENT ON VIEW ckpt_stats_history IS
+    'One row per finished checkpoint or restartpoint, as many as ckptflush.history_size. Not filled for a checkpoint that was not logged: see each column.';
+COMMENT ON COLUMN ckpt_stats_history.checkpoint_id IS
+    'Number of the checkpoint, from 1 at the start of the server.';
+COMMENT ON COLUMN ckpt_stats_history.kind IS
+    'checkpoint or restartpoint.';
+COMMENT ON COLUMN ckpt_stats_history.cause IS
+    'timed, wal, requested, shutdown or end-of-recovery; without log_checkpoints only timed or requested, or NULL.';
+COMMENT ON COLUMN ckpt_stats_history.result IS
+    'completed or failed.';
+COMMENT ON COLUMN ckpt_stats_history.started_at IS
+    'Time it began; when log_checkpoints is off, to the precision of ckptflush.sample_interval.';
+COMMENT ON COLUMN ckpt_stats_history.ended_at IS
+    'Time it ended.';
+COMMENT ON COLUMN ckpt_stats_history.redo_lsn IS
+    'WAL position from which recovery starts after it.';
+COMMENT ON COLUMN ckpt_stats_history.buffers_written IS
+    'Buffers written. Before PostgreSQL 18 SLRU pages are included in a logged checkpoint, as in the server log.';
+COMMENT ON COLUMN ckpt_stats_history.slru_written IS
+    'SLRU pages written. NULL before PostgreSQL 18.';
+COMMENT ON COLUMN ckpt_stats_history.write_time IS
+    'Length of the write phase, in milliseconds.';
+COMMENT ON COLUMN ckpt_stats_history.sync_time IS
+    'Length of the sync phase, in milliseconds.';
+COMMENT ON COLUMN ckpt_stats_history.total_time IS
+    'Length of the whole, in milliseconds.';
+COMMENT ON COLUMN ckpt_stats_history.files_synced IS
+    'Files fsynced. NULL when log_checkpoints is off.';
+COMMENT ON COLUMN ckpt_stats_history.longest_sync_time IS
+    'Longest fsync of one file, in milliseconds. NULL when log_checkpoints is off.';
+COMMENT ON COLUMN ckpt_stats_history.longest_sync_file IS
+    'The file it was. NULL when it was not tracked (ckptflush.track_sync, log_checkpoints).';
+COMMENT ON COLUMN ckpt_stats_history.average_sync_time IS
+    'Average fsync of one file, in milliseconds. NULL when log_checkpoints is off.';
+COMMENT ON COLUMN ckpt_stats_history.wal_added IS
+    'WAL files added. NULL when log_checkpoints is off.';
+COMMENT ON COLUMN ckpt_stats_history.wal_removed IS
+    'WAL files removed. NULL when log_checkpoints is off.';
+COMMENT ON COLUMN ckpt_stats_history.wal_recycled IS
+    'WAL files recycled. NULL when log_checkpoints is off.';
+COMMENT ON COLUMN ckpt_stats_history.distance_bytes IS
+    'WAL between the redo position before and this one, in whole kilobytes as the log has it.';
+COMMENT ON COLUMN ckpt_stats_history.estimate_bytes IS
+    'PostgreSQL''s estimate of the next distance. NULL when log_checkpoints is off.';
+COMMENT ON COLUMN ckpt_stats_history.writeback_bytes IS
+    'Bytes whose writeback the flusher started meanwhile. NULL: this release has no flusher.';
+COMMENT ON COLUMN ckpt_stats_history.sync_pause_time IS
+    'Time the checkpointer paused between fsyncs, in milliseconds. NULL: this release does not pace fsyncs.';
+COMMENT ON COLUMN ckpt_stats_history.commits IS
+    'Transactions committed meanwhile. NULL: not measured in this release.';
+COMMENT ON COLUMN ckpt_stats_history.stalled_time IS
+    'Time in which active backends committed nothing, in milliseconds. NULL: not measured in this release.';
+COMMENT ON COLUMN ckpt_stats_history.longest_transaction_time IS
+    'Longest transaction meanwhile, in milliseconds. NULL: not measured in this release.';
+COMMENT ON COLUMN ckpt_stats_history.transaction_p99_time IS
+    '99th percentile of the transactions meanwhile, in milliseconds. NULL: not measured in this release.';
+COMMENT ON COLUMN ckpt_stats_history.transaction_p999_time IS
+    '99.9th percentile of the transactions meanwhile, in milliseconds. NULL: not measured in this release.';
+COMMENT ON COLUMN ckpt_stats_history.outside_p99_time IS
+    '99th percentile of the transactions between this checkpoint and the one before, in milliseconds. NULL: not measured in this release.';
+COMMENT ON COLUMN ckpt_stats_history.outside_p999_time IS
+    '99.9th percentile of the same, in milliseconds. NULL: not measured in this release.';
+
+CREATE FUNCTION ckpt_stats_files(
+    OUT database oid,
+    OUT tablespace oid,
+    OUT relfilenode oid,
+    OUT fork text,
+    OUT segment integer,
+    OUT path text,
+    OUT buffers_written bigint,
+    OUT writeback_bytes bigint,
+    OUT syncs bigint,
+    OUT sync_time double precision,
+    OUT min_sync_time double precision,
+    OUT max_sync_time double precision,
+    OUT last_sync_time double precision,
+    OUT os_dirty_bytes bigint
+)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'ckpt_stats_files'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+
+CREATE VIEW ckpt_stats_files AS
+SELECT
+    s.database,
+    s.tablespace,
+    s.relfilenode,
+    s.fork,
+    s.segment,
+    s.path,
+    s.buffers_written,
+    s.writeback_bytes,
+    s.syncs,
+    s.sync_time,
+    s.min_sync_time,
+    s.max_sync_time,
+    s.last_sync_time,
+    s.os_dirty_bytes
+FROM ckpt_stats_files() AS s;
+
+REVOKE ALL ON FUNCTION ckpt_stats_files() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ckpt_stats_files() TO pg_monitor;
+GRANT SELECT ON ckpt_stats_files TO pg_monitor;
+
+COMMENT ON FUNCTION ckpt_stats_files() IS
+    'Rows of the view ckpt_stats_files.';
+COMMENT ON VIEW ckpt_stats_files IS
+    'One row per file that checkpoints have written or fsynced, as many as ckptflush.files_size.';
+COMMENT ON COLUMN ckpt_stats_files.database IS
+    'OID of the database; NULL for a shared relation and for a file of no relation.';
+COMMENT ON COLUMN ckpt_stats_files.tablespace IS
+    'OID of the tablespace; NULL for a file of no relation.';
+COMMENT ON COLUMN ckpt_stats_files.relfilenode IS
+    'File number of the relation (pg_class.relfilenode); NULL for a file of no relation.';
+COMMENT ON COLUMN ckpt_stats_files.fork IS
+    'main, fsm, vm or init; NULL for a file of no relation.';
+COMMENT ON COLUMN ckpt_stats_files.segment IS
+    'Number of the one-gigabyte piece; NULL for a file of no relation.';
+COMMENT ON COLUMN ckpt_stats_files.path IS
+    'Path below the data directory.';
+COMMENT ON COLUMN ckpt_stats_files.buffers_written IS
+    'Buffers that checkpoints have written to it.';
+COMMENT ON COLUMN ckpt_stats_files.writeback_bytes IS
+    'Bytes whose writeback the flusher started. NULL: this release has no flusher.';
+COMMENT ON COLUMN ckpt_stats_files.syncs IS
+    'Times that checkpoints have fsynced it.';
+COMMENT ON COLUMN ckpt_stats_files.sync_time IS
+    'Time of all these fsyncs, in milliseconds.';
+COMMENT ON COLUMN ckpt_stats_files.min_sync_time IS
+    'Shortest of them, in milliseconds.';
+COMMENT ON COLUMN ckpt_stats_files.max_sync_time IS
+    'Longest of them, in milliseconds.';
+COMMENT ON COLUMN ckpt_stats_files.last_sync_time IS
+    'Last of them, in milliseconds.';
+COMMENT ON COLUMN ckpt_stats_files.os_dirty_bytes IS
+    'Dirty bytes in the kernel''s page cache. NULL: not measured in this release.';
+
+CREATE FUNCTION ckpt_stats_counters(
+    OUT name text,
+    OUT unit text,
+    OUT count bigint,
+    OUT total double precision,
+    OUT min double precision,
+    OUT max double precision,
+    OUT mean double precision,
+    OUT p50 double precision,
+    OUT p90 double precision,
+    OUT p99 double precision,
+    OUT p999 double precision,
+    OUT description text
+)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'ckpt_stats_counters'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+
+CREATE VIEW ckpt_stats_counters AS
+SELECT
+    s.name,
+    s.unit,
+    s.count,
+    s.total,
+    s.min,
+    s.max,
+    s.mean,
+    s.p50,
+    s.p90,
+    s.p99,
+    s.p999,
+    s.description
+FROM ckpt_stats_counters() AS s;
+
+GRANT SELECT ON ckpt_stats_counters TO PUBLIC;
+
+COMMENT ON FUNCTION ckpt_stats_counters() IS
+    'Rows of the view ckpt_stats_counters.';
+COMMENT ON VIEW ckpt_stats_counters IS
+    'Every counter and statistic of the stats segment.';
+COMMENT ON COLUMN ckpt_stats_counters.name IS
+    'Name of the statistic.';
+COMMENT ON COLUMN ckpt_stats_counters.unit IS
+    'count, bytes, or ms (milliseconds).';
+COMMENT ON COLUMN ckpt_stats_counters.count IS
+    'How often it was recorded; the value itself of a counter that counts; NULL of a counter that sums up time.';
+COMMENT ON COLUMN ckpt_stats_counters.total IS
+    'Sum of what was recorded.';
+COMMENT ON COLUMN ckpt_stats_counters.min IS
+    'Smallest value; NULL of a counter, and when nothing was recorded.';
+COMMENT ON COLUMN ckpt_stats_counters.max IS
+    'Largest value; likewise.';
+COMMENT ON COLUMN ckpt_stats_counters.mean IS
+    'Mean value; likewise.';
+COMMENT ON COLUMN ckpt_stats_counters.p50 IS
+    'Median, within 6.25 percent; likewise.';
+COMMENT ON COLUMN ckpt_stats_counters.p90 IS
+    '90th percentile, within 6.25 percent; likewise.';
+COMMENT ON COLUMN ckpt_stats_counters.p99 IS
+    '99th percentile, within 6.25 percent; likewise.';
+COMMENT ON COLUMN ckpt_stats_counters.p999 IS
+    '99.9th percentile, within 6.25 percent; likewise.';
+COMMENT ON COLUMN ckpt_stats_counters.description IS
+    'What it says.';
+
+CREATE FUNCTION ckpt_stats_histogram(
+    OUT name text,
+    OUT bucket_low double precision,
+    OUT bucket_high double precision,
+    OUT count bigint
+)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'ckpt_stats_histogram'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+
+CREATE VIEW ckpt_stats_histogram AS
+SELECT
+    s.name,
+    s.bucket_low,
+    s.bucket_high,
+    s.count
+FROM ckpt_stats_histogram() AS s;
+
+GRANT SELECT ON ckpt_stats_histogram TO PUBLIC;
+
+COMMENT ON FUNCTION ckpt_stats_histogram() IS
+    'Rows of the view ckpt_stats_histogram.';
+COMMENT ON VIEW ckpt_stats_histogram IS
+    'Filled buckets of the histogram of every statistic.';
+COMMENT ON COLUMN ckpt_stats_histogram.name IS
+    'Name of the statistic, as in ckpt_stats_counters.';
+COMMENT ON COLUMN ckpt_stats_histogram.bucket_low IS
+    'Smallest value of the bucket, in the unit of the statistic.';
+COMMENT ON COLUMN ckpt_stats_histogram.bucket_high IS
+    'Largest value of the bucket.';
+COMMENT ON COLUMN ckpt_stats_histogram.count IS
+    'Values recorded in it.';
+
+CREATE FUNCTION ckpt_stats_workers(
+    OUT name text,
+    OUT pid integer,
+    OUT state text,
+    OUT restarts bigint,
+    OUT last_error text,
+    OUT last_error_at timestamp with time zone,
+    OUT last_active_at timestamp with time zone
+)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'ckpt_stats_workers'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+
+CREATE VIEW ckpt_stats_workers AS
+SELECT
+    s.name,
+    s.pid,
+    s.state,
+    s.restarts,
+    s.last_error,
+    s.last_error_at,
+    s.last_active_at
+FROM ckpt_stats_workers() AS s;
+
+GRANT SELECT ON ckpt_stats_workers TO PUBLIC;
+
+COMMENT ON FUNCTION ckpt_stats_workers() IS
+    'Rows of the view ckpt_stats_workers.';
+COMMENT ON VIEW ckpt_stats_workers IS
+    'The background workers of ckptflush.';
+COMMENT ON COLUMN ckpt_stats_workers.name IS
+    'Name of the worker, as in pg_stat_activity.';
+COMMENT ON COLUMN ckpt_stats_workers.pid IS
+    'Process ID; NULL when it is not running.';
+COMMENT ON COLUMN ckpt_stats_workers.state IS
+    'starting, running, disabled, stopped or failed.';
+COMMENT ON COLUMN ckpt_stats_workers.restarts IS
+    'Times it was started again since the start of the server.';
+COMMENT ON COLUMN ckpt_stats_workers.last_error IS
+    'Last error; NULL if there was none.';
+COMMENT ON COLUMN ckpt_stats_workers.last_error_at IS
+    'When that was.';
+COMMENT ON COLUMN ckpt_stats_workers.last_active_at IS
+    'When it last did its work.';
+
+CREATE FUNCTION ckpt_stats_info(
+    OUT version text,
+    OUT layout_version bigint,
+    OUT generation bigint,
+    OUT segment_path text,
+    OUT segment_bytes bigint,
+    OUT started_at timestamp with time zone,
+    OUT stats_reset timestamp with time zone,
+    OUT cachestat boolean,
+    OUT sync_file_range boolean,
+    OUT device_counters boolean
+)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'ckpt_stats_info'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+
+CREATE VIEW ckpt_stats_info AS
+SELECT
+    s.version,
+    s.layout_version,
+    s.generation,
+    s.segment_path,
+    s.segment_bytes,
+    s.started_at,
+    s.stats_reset,
+    s.cachestat,
+    s.sync_file_range,
+    s.device_counters
+FROM ckpt_stats_info() AS s;
+
+REVOKE ALL ON FUNCTION ckpt_stats_info() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ckpt_stats_info() TO pg_monitor;
+GRANT SELECT ON ckpt_stats_info TO pg_monitor;
+
+COMMENT ON FUNCTION ckpt_stats_info() IS
+    'Rows of the view ckpt_stats_info.';
+COMMENT ON VIEW ckpt_stats_info IS
+    'The library, its stats segment, and what it found on this machine; one row.';
+COMMENT ON COLUMN ckpt_stats_info.version IS
+    'Version of the loaded library.';
+COMMENT ON COLUMN ckpt_stats_info.layout_version IS
+    'Version of the layout of the stats segment.';
+COMMENT ON COLUMN ckpt_stats_info.generation IS
+    'Times the segment was created since the start of the server: 1, and one more after each crash of a backend.';
+COMMENT ON COLUMN ckpt_stats_info.segment_path IS
+    'The file that other programs can map.';
+COMMENT ON COLUMN ckpt_stats_info.segment_bytes IS
+    'Its size.';
+COMMENT ON COLUMN ckpt_stats_info.started_at IS
+    'When it was created.';
+COMMENT ON COLUMN ckpt_stats_info.stats_reset IS
+    'Time of the last reset of the counters; NULL if never reset.';
+COMMENT ON COLUMN ckpt_stats_info.cachestat IS
+    'The kernel answers cachestat (Linux 6.5 and later).';
+COMMENT ON COLUMN ckpt_stats_info.sync_file_range IS
+    'The kernel answers sync_file_range.';
+COMMENT ON COLUMN ckpt_stats_info.device_counters IS
+    'The kernel counts the writes of the device that the data directory is on.';
+
+CREATE FUNCTION ckpt_stats_reset(target text DEFAULT 'all')
+RETURNS void
+AS 'MODULE_PATHNAME', 'ckpt_stats_reset'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+
+REVOKE ALL ON FUNCTION ckpt_stats_reset(text) FROM PUBLIC;
+COMMENT ON FUNCTION ckpt_stats_reset(text) IS
+    'Starts to count anew: all, counters, history or files. Privileged users only, unless EXECUTE is granted.';
+
+CREATE FUNCTION ckpt_stats_segment_path()
+RETURNS text
+AS 'MODULE_PATHNAME', 'ckpt_stats_segment_path'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+
+REVOKE ALL ON FUNCTION ckpt_stats_segment_path() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ckpt_stats_segment_path() TO pg_monitor;
+COMMENT ON FUNCTION ckpt_stats_segment_path() IS
+    'File of the stats segment, which other programs can map.';

@@ -1,0 +1,235 @@
+//! When the write phase of a checkpoint will be over.
+//!
+//! *Runs in:* any process; the monitor worker and the views call it.
+//! *Reads and writes:* its arguments only.
+//! *Never:* reads a clock or a setting.
+
+use super::{Pace, count};
+
+/// The longest pause after a buffer: `postmaster/checkpointer.c:CheckpointWriteDelay` sleeps once
+/// for 100 ms, however far ahead of its schedule the checkpoint is.
+const NAP: f64 = 0.1;
+
+/// Whether the checkpointer would find itself on schedule: `IsCheckpointOnSchedule` on the same
+/// inputs. An immediate checkpoint does not ask; nothing to write counts as on schedule.
+#[must_use]
+pub fn on_schedule(pace: &Pace) -> bool {
+    scaled_progress(pace) >= position(pace)
+}
+
+/// When the schedule alone says that the write phase shall end: the earlier of
+/// `checkpoint_timeout` and the WAL of `max_wal_size`, each times the completion target. May lie
+/// in the past. `None` when immediate.
+#[must_use]
+pub fn scheduled_end(pace: &Pace) -> Option<f64> {
+    if pace.immediate {
+        return None;
+    }
+    Some((pace.timeout * pace.completion_target).min(wal_end(pace)))
+}
+
+/// When the write phase is expected to end; never before `elapsed`.
+///
+/// - Immediate: by the speed of writing so far.
+/// - Behind schedule, by more than the naps explain: by the speed so far, but not before the
+///   schedule, which the checkpointer waits for once it has caught up.
+/// - Else the schedule; or earlier where the list is so short that a nap of 100 ms per buffer
+///   does not fill the time.
+///
+/// Mere moments behind do not count, because the checkpointer is just behind its schedule each
+/// time it has slept; an estimate that turns with each of them would flicker.
+///
+/// `None` when nothing can be said: no list; or nothing written yet and either immediate or past
+/// the scheduled end.
+#[must_use]
+pub fn write_end(pace: &Pace) -> Option<f64> {
+    if pace.total == 0 {
+        return None;
+    }
+    let remaining = count(pace.total.saturating_sub(pace.done));
+    if remaining <= 0.0 {
+        return Some(pace.elapsed);
+    }
+    let by_speed = rate_or_average(pace.write_rate, pace.done, pace.elapsed)
+        .map(|rate| pace.elapsed + remaining / rate);
+    let Some(scheduled) = scheduled_end(pace) else {
+        return by_speed;
+    };
+    let by_naps = pace.elapsed + remaining * NAP;
+    let end = match by_speed {
+        Some(by_speed) if lags(pace) => by_speed.max(scheduled.min(by_naps)),
+        // Slower than a nap per buffer and still on schedule: naps and slow writes.
+        Some(by_speed) => scheduled.min(by_naps.max(by_speed)),
+        None if scheduled > pace.elapsed => scheduled.min(by_naps),
+        None => return None,
+    };
+    Some(end.max(pace.elapsed))
+}
+
+/// Progress as the schedule measures it: `completion_target` when all is written.
+fn scaled_progress(pace: &Pace) -> f64 {
+    if pace.total == 0 {
+        return f64::INFINITY;
+    }
+    count(pace.done.min(pace.total)) / count(pace.total) * pace.completion_target
+}
+
+/// How much of the time, or of the WAL, to the next checkpoint is used up: the larger of the two.
+fn position(pace: &Pace) -> f64 {
+    (pace.elapsed / pace.timeout).max(wal_position(pace))
+}
+
+/// How much of the WAL to the next checkpoint is used up.
+fn wal_position(pace: &Pace) -> f64 {
+    count(pace.wal_since_start) / wal_room(pace)
+}
+
+/// Bytes of WAL that start the next checkpoint.
+fn wal_room(pace: &Pace) -> f64 {
+    count(pace.wal_segment_size) * f64::from(pace.checkpoint_segments)
+}
+
+/// When the WAL reaches the completion target's share of its room, or did.
+fn wal_end(pace: &Pace) -> f64 {
+    let used = count(pace.wal_since_start);
+    let allowed = wal_room(pace) * pace.completion_target;
+    // What lies behind is told by the average.
+    let lately = pace.wal_rate.filter(|_| used < allowed);
+    rate_or_average(lately, pace.wal_since_start, pace.elapsed)
+        .map_or(f64::INFINITY, |rate| pace.elapsed + (allowed - used) / rate)
+}
+
+/// The rate lately, or where it is not known or zero the average; `None` if that is zero too.
+fn rate_or_average(lately: Option<f64>, so_far: u64, elapsed: f64) -> Option<f64> {
+    [lately, Some(count(so_far) / elapsed)]
+        .into_iter()
+        .flatten()
+        .find(|rate| *rate > 0.0 && rate.is_finite())
+}
+
+/// Whether the checkpoint is further behind its schedule than the naps explain: behind already
+/// where the schedule was two naps ago (one that it slept, and one between two looks at it).
+fn lags(pace: &Pace) -> bool {
+    let two_naps_ago = (1.0 - 2.0 * NAP / pace.elapsed).max(0.0);
+    scaled_progress(pace) < position(pace) * two_naps_ago
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{QUARTER, close};
+    use super::*;
+
+    #[test]
+    fn the_schedule_is_the_earlier_of_time_and_wal() {
+        assert!(on_schedule(&QUARTER));
+        close(scheduled_end(&QUARTER), 270.0);
+        close(write_end(&QUARTER), 270.0);
+        let busy = Pace {
+            wal_since_start: 2880 << 20,
+            done: 5000,
+            ..QUARTER
+        };
+        assert!(on_schedule(&busy));
+        close(scheduled_end(&busy), 135.0);
+        // The burst of full-page images is over: the WAL will not need all of its room.
+        let calmed = Pace {
+            wal_rate: Some(1e6),
+            ..busy
+        };
+        close(scheduled_end(&calmed), 270.0);
+        assert_eq!(
+            scheduled_end(&Pace {
+                immediate: true,
+                ..busy
+            }),
+            None
+        );
+    }
+
+    #[test]
+    fn one_item_less_is_behind_but_does_not_move_the_estimate() {
+        let hair = Pace {
+            done: 2499,
+            ..QUARTER
+        };
+        assert!(!on_schedule(&hair));
+        close(write_end(&hair), 270.0);
+    }
+
+    #[test]
+    fn behind_schedule_the_speed_decides() {
+        let slow = Pace {
+            done: 1250,
+            ..QUARTER
+        };
+        close(write_end(&slow), 540.0);
+        // It was slow, and is fast enough now to catch up with the schedule.
+        let recovered = Pace {
+            write_rate: Some(500.0),
+            ..slow
+        };
+        close(write_end(&recovered), 270.0);
+        close(
+            write_end(&Pace {
+                immediate: true,
+                ..recovered
+            }),
+            67.5 + 17.5,
+        );
+    }
+
+    #[test]
+    fn a_short_list_is_written_at_a_nap_per_buffer() {
+        let short = Pace {
+            elapsed: 2.5,
+            done: 25,
+            total: 100,
+            wal_since_start: 0,
+            ..QUARTER
+        };
+        close(write_end(&short), 10.0);
+        close(
+            write_end(&Pace {
+                elapsed: 0.0,
+                done: 0,
+                ..short
+            }),
+            10.0,
+        );
+    }
+
+    #[test]
+    fn nothing_can_be_said_without_a_list_or_a_speed() {
+        assert_eq!(
+            write_end(&Pace {
+                total: 0,
+                done: 0,
+                ..QUARTER
+            }),
+            None
+        );
+        let unmoved = Pace { done: 0, ..QUARTER };
+        close(write_end(&unmoved), 270.0);
+        assert_eq!(
+            write_end(&Pace {
+                immediate: true,
+                ..unmoved
+            }),
+            None
+        );
+        assert_eq!(
+            write_end(&Pace {
+                elapsed: 271.0,
+                ..unmoved
+            }),
+            None
+        );
+        close(
+            write_end(&Pace {
+                done: 10000,
+                ..QUARTER
+            }),
+            67.5,
+        );
+    }
+}

@@ -1,0 +1,188 @@
+//! The catalog of metrics: every counter, gauge and statistic this version writes.
+//!
+//! *Runs in:* any process; pure.
+//! *Reads and writes:* nothing.
+//! *Never:* is needed to read a segment: the segment carries its own directory. It says what a
+//! new segment gets, and lets the server's own code name a metric.
+
+use crate::histogram::BUCKETS;
+use crate::statistic::{COUNTER_WORDS, STATISTIC_WORDS};
+
+/// What a metric is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MetricKind {
+    /// Only grows; a reset takes it back to zero.
+    Counter,
+    /// The present value of something; a reset does not touch it.
+    Gauge,
+    /// Count, total, min, max and histogram of many values.
+    Statistic,
+}
+
+impl MetricKind {
+    /// The code as it stands in the segment.
+    #[must_use]
+    pub const fn code(self) -> u64 {
+        match self {
+            Self::Counter => 1,
+            Self::Gauge => 2,
+            Self::Statistic => 3,
+        }
+    }
+
+    /// The kind of a code.
+    #[must_use]
+    pub const fn from_code(code: u64) -> Option<Self> {
+        match code {
+            1 => Some(Self::Counter),
+            2 => Some(Self::Gauge),
+            3 => Some(Self::Statistic),
+            _ => None,
+        }
+    }
+
+    /// The kind as a word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Counter => "counter",
+            Self::Gauge => "gauge",
+            Self::Statistic => "statistic",
+        }
+    }
+
+    /// Words of such a metric in each slot and in the baseline.
+    #[must_use]
+    pub const fn words(self) -> usize {
+        match self {
+            Self::Counter | Self::Gauge => COUNTER_WORDS,
+            Self::Statistic => STATISTIC_WORDS,
+        }
+    }
+
+    /// Buckets of such a metric.
+    #[must_use]
+    pub const fn buckets(self) -> usize {
+        match self {
+            Self::Counter | Self::Gauge => 0,
+            Self::Statistic => BUCKETS,
+        }
+    }
+}
+
+/// Whose slots a metric stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Group {
+    /// Written by the checkpointer.
+    Checkpointer,
+    /// Written by the monitor.
+    Monitor,
+}
+
+impl Group {
+    /// Every group, in the order of their sections.
+    pub const ALL: [Self; 2] = [Self::Checkpointer, Self::Monitor];
+
+    /// The name of the section with the group's slots.
+    #[must_use]
+    pub const fn section(self) -> &'static str {
+        match self {
+            Self::Checkpointer => "checkpointer",
+            Self::Monitor => "monitor",
+        }
+    }
+}
+
+/// One metric of the catalog.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MetricDef {
+    /// Its name: at most 48 bytes.
+    pub name: &'static str,
+    /// Its unit: at most 16 bytes.
+    pub unit: &'static str,
+    /// What it is.
+    pub kind: MetricKind,
+    /// Whose slots it stands in.
+    pub group: Group,
+    /// What it means: at most 144 bytes.
+    pub help: &'static str,
+}
+
+macro_rules! metrics {
+    ($( $variant:ident $name:literal $kind:ident $group:ident $unit:literal $help:literal; )+) => {
+        /// The metrics of the catalog; the number of each is its place in [`METRICS`].
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(usize)]
+        pub enum Metric {
+            $( #[doc = $help] $variant, )+
+        }
+
+        impl Metric {
+            /// Every metric, in order.
+            pub const ALL: &'static [Self] = &[$( Self::$variant ),+];
+            /// How many there are.
+            pub const COUNT: usize = Self::ALL.len();
+        }
+
+        /// What is known of each metric.
+        pub static METRICS: [MetricDef; Metric::COUNT] = [$( MetricDef {
+            name: $name,
+            unit: $unit,
+            kind: MetricKind::$kind,
+            group: Group::$group,
+            help: $help,
+        } ),+];
+    };
+}
+
+metrics! {
+    NumTimed "num_timed" Counter Monitor "count"
+        "Checkpoints begun because checkpoint_timeout had passed";
+    NumRequested "num_requested" Counter Monitor "count"
+        "Checkpoints begun because of WAL volume or on request";
+    NumDone "num_done" Counter Monitor "count" "Checkpoints completed";
+    NumFailed "num_failed" Counter Monitor "count" "Checkpoints and restartpoints that failed";
+    RestartpointsTimed "restartpoints_timed" Counter Monitor "count"
+        "Restartpoints begun because checkpoint_timeout had passed";
+    RestartpointsReq "restartpoints_req" Counter Monitor "count"
+        "Restartpoints begun because of WAL volume or on request";
+    RestartpointsDone "restartpoints_done" Counter Monitor "count" "Restartpoints completed";
+    BuffersWritten "buffers_written" Counter Monitor "count"
+        "Buffers written by checkpoints and restartpoints";
+    SlruWritten "slru_written" Counter Monitor "count"
+        "SLRU pages written by checkpoints and restartpoints";
+    FilesSynced "files_synced" Counter Monitor "count"
+        "Files synced by checkpoints and restartpoints";
+    FilesEvicted "files_evicted" Counter Monitor "count"
+        "Files that left the table of written files for want of room";
+    EventsLost "events_lost" Counter Monitor "count"
+        "Events of the checkpointer the monitor came too late for";
+    WriteTime "write_time" Counter Monitor "ns" "Time in write phases";
+    SyncTime "sync_time" Counter Monitor "ns" "Time in sync phases";
+    CheckpointWriteTime "checkpoint_write_time" Statistic Monitor "ns"
+        "Length of the write phase of a checkpoint";
+    CheckpointSyncTime "checkpoint_sync_time" Statistic Monitor "ns"
+        "Length of the sync phase of a checkpoint";
+    CheckpointTotalTime "checkpoint_total_time" Statistic Monitor "ns"
+        "Length of a checkpoint";
+    CheckpointLongestSyncTime "checkpoint_longest_sync_time" Statistic Monitor "ns"
+        "The longest sync of a file in a checkpoint";
+    CheckpointBuffers "checkpoint_buffers" Statistic Monitor "count"
+        "Buffers written by a checkpoint";
+    CheckpointDistance "checkpoint_distance" Statistic Monitor "bytes"
+        "WAL between two checkpoints";
+    MonitorPollTime "monitor_poll_time" Statistic Monitor "ns"
+        "Time the monitor worked at one poll";
+    FileSyncTime "file_sync_time" Statistic Checkpointer "ns"
+        "Time one sync of a file took in a checkpoint";
+    SyncFilesEvicted "sync_files_evicted" Counter Checkpointer "count"
+        "Files that left the table of synced files for want of room";
+}
+
+impl Metric {
+    /// What is known of the metric.
+    #[must_use]
+    pub fn def(self) -> &'static MetricDef {
+        &METRICS[self as usize]
+    }
+}

@@ -1,0 +1,81 @@
+//! The stats segment of ckptflush: a file on tmpfs in which the server counts and from which
+//! anybody with the right to read the file reads, without a lock on either side.
+//!
+//! *Runs in:* the postmaster (creates), the checkpointer, workers and backends (write), any
+//! process (reads).
+//! *Reads and writes:* the segment's file and mapping, nothing else.
+//! *Never:* knows PostgreSQL, blocks a writer, trusts a file it reads.
+//!
+//! ```text
+//! create ── stale, build, layout      attach ── parse
+//!    └─ Segment (writers' handles)       └─ Reader
+//!          └─────────── View (everything to be read) ───────┘
+//!                catalog, statistic, histogram   counters, gauges, statistics
+//!                record, records, codes, text    records, each with one writer
+//!                ring, files, file_key           the last so many; a table of files
+//!                control, reset                  resets, by baseline, floor and epoch
+//!                seqlock, sync                   the one protocol below them all
+//!                mapping                         the only unsafe code
+//! ```
+//!
+//! The layout is described to the byte in docs/segment-layout.md.
+
+// A model uses the protocols only, and leaves the rest of the crate unused.
+#![cfg_attr(loom, allow(dead_code))]
+
+pub mod catalog;
+mod codes;
+mod control;
+mod error;
+mod file_key;
+mod files;
+pub mod histogram;
+mod layout;
+mod parse;
+mod record;
+mod records;
+mod reset;
+mod ring;
+mod seqlock;
+mod statistic;
+mod sync;
+mod text;
+mod value;
+mod view;
+
+#[cfg(not(loom))]
+mod attach;
+mod build;
+#[cfg(not(loom))]
+mod create;
+#[cfg(not(loom))]
+mod mapping;
+#[cfg(loom)]
+pub mod model;
+#[cfg(not(loom))]
+mod segment;
+#[cfg(not(loom))]
+mod stale;
+
+#[cfg(not(loom))]
+pub use attach::{Reader, attach};
+pub use catalog::{Group, METRICS, Metric, MetricDef, MetricKind};
+pub use codes::{Cause, EventKind, Kind, Outcome, Phase, SegmentState, WorkerState};
+pub use control::ResetBusy;
+#[cfg(not(loom))]
+pub use create::create;
+pub use error::{AttachError, CreateError, Foreign, OsError};
+pub use file_key::{FileEntry, FileKey, FileStats};
+pub use files::{FilesTable, FilesWriter, Placement};
+pub use layout::{Config, HEADER_BYTES, LAYOUT_VERSION, MAGIC, required_bytes};
+pub use record::{Field, FieldType, Record, RecordType, RecordWriter};
+pub use records::{Event, FileRow, History, MonitorState, Progress, SyncState, Worker};
+pub use reset::{ResetTarget, ResetTimes};
+pub use ring::{Ring, RingWriter};
+#[cfg(not(loom))]
+pub use segment::Segment;
+pub use seqlock::Torn;
+pub use statistic::{COUNTER_WORDS, Counter, Gauge, STATISTIC_WORDS, Statistic};
+pub use text::Text;
+pub use value::{MetricInfo, Value};
+pub use view::View;

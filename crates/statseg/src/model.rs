@@ -1,0 +1,96 @@
+//! Doors into the protocols for the model checker, compiled under `--cfg loom` only.
+//!
+//! *Runs in:* `tests/loom.rs`.
+//! *Reads and writes:* the words of the model.
+//! *Never:* does anything itself: a model of other code than the real one proves nothing.
+
+use crate::control::{ResetBusy, ResetGuard};
+use crate::record::record;
+use crate::statistic::FIRST_EPOCH;
+use crate::{MetricKind, Ring, RingWriter, Statistic, Torn, Value};
+pub use loom::sync::atomic::AtomicU64;
+
+record! {
+    /// A record small enough for a model.
+    pub struct Pair {
+        /// A number.
+        pub left: u64,
+        /// The same number, if the protocol is right.
+        pub right: u64,
+    }
+}
+
+/// Words as a fresh segment has them.
+#[must_use]
+pub fn words(n: usize) -> Vec<AtomicU64> {
+    (0..n).map(|_| AtomicU64::new(0)).collect()
+}
+
+/// A baseline as a fresh segment has it.
+#[must_use]
+pub fn baseline() -> Vec<AtomicU64> {
+    let mut words = words(crate::STATISTIC_WORDS);
+    words[crate::statistic::EPOCH] = AtomicU64::new(FIRST_EPOCH);
+    words
+}
+
+/// See `seqlock::write`.
+pub fn write(words: &[AtomicU64], from: &[u64]) {
+    crate::seqlock::write(words, from);
+}
+
+/// A writer that dies in the middle of an update.
+pub fn write_half(words: &[AtomicU64], from: &[u64]) {
+    let _ = crate::seqlock::begin(&words[0]);
+    for (word, value) in words[1..].iter().zip(from) {
+        word.store(*value, loom::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+/// See `seqlock::read`.
+///
+/// # Errors
+/// [`Torn`].
+pub fn read(words: &[AtomicU64], into: &mut [u64]) -> Result<(), Torn> {
+    crate::seqlock::read(words, into)
+}
+
+/// See `Statistic::new`.
+#[must_use]
+pub fn statistic<'a>(own: &'a [AtomicU64], baseline: &'a [AtomicU64]) -> Statistic<'a> {
+    Statistic::new(own, baseline)
+}
+
+/// See `statistic::read`.
+#[must_use]
+pub fn value(slot: &[AtomicU64], baseline: &[AtomicU64]) -> Value {
+    let slots = std::iter::once(slot);
+    let sum = crate::statistic::read(&slots, baseline, crate::STATISTIC_WORDS);
+    (sum, MetricKind::Statistic).into()
+}
+
+/// See `statistic::rebase`.
+pub fn rebase(slot: &[AtomicU64], baseline: &[AtomicU64]) {
+    crate::statistic::rebase(std::iter::once(slot), baseline, crate::STATISTIC_WORDS);
+}
+
+/// A ring of `count` pairs over words enough for it.
+#[must_use]
+pub fn ring(words: &[AtomicU64], count: usize) -> Ring<'_, Pair> {
+    Ring::new(words, 8, count, None)
+}
+
+/// The writer's end of [`ring`].
+#[must_use]
+pub fn ring_writer(words: &[AtomicU64], count: usize) -> RingWriter<'_, Pair> {
+    RingWriter::new(ring(words, count))
+}
+
+/// Runs `work` under the reset lock.
+///
+/// # Errors
+/// [`ResetBusy`].
+pub fn locked<T>(lock: &AtomicU64, pid: u32, work: impl FnOnce() -> T) -> Result<T, ResetBusy> {
+    let _guard = ResetGuard::take(lock, pid)?;
+    Ok(work())
+}

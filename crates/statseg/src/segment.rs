@@ -1,0 +1,229 @@
+//! The segment in the server that made it: the handles of all writers.
+//!
+//! *Runs in:* the postmaster, which makes it, and all its children, which inherit the mapping.
+//! *Reads and writes:* everything; which process may take which writer's handle is said at
+//! each of them. Handles check nothing: two writers of one record garble its numbers, though
+//! never the memory.
+//! *Never:* removes the file on drop: every child that ends drops its copy.
+
+use crate::catalog::{Metric, MetricKind};
+use crate::codes::SegmentState;
+use crate::control::ResetBusy;
+use crate::error::OsError;
+use crate::files::FilesWriter;
+use crate::layout::{Section, header};
+use crate::mapping::Mapping;
+use crate::parse::{Layout, Spot};
+use crate::record::{RecordType, RecordWriter};
+use crate::records::{Event, History, MonitorState, Progress, SyncState, Worker};
+use crate::reset::{self, ResetTarget};
+use crate::ring::RingWriter;
+use crate::stale;
+use crate::statistic::{COUNT, Counter, Gauge, Statistic};
+use crate::sync::Ordering;
+use crate::view::View;
+use rustix::fs::Stat;
+use rustix::io::Errno;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// A segment of this server. The lock on its file lasts as long as any process of the server
+/// has the segment.
+#[derive(Debug)]
+pub struct Segment {
+    mapping: Mapping,
+    layout: Layout,
+    /// Holds the lock.
+    _file: File,
+    path: PathBuf,
+    stat: Stat,
+}
+
+impl Segment {
+    pub(crate) fn new(
+        mapping: Mapping,
+        layout: Layout,
+        file: File,
+        path: PathBuf,
+        stat: Stat,
+    ) -> Self {
+        Self {
+            mapping,
+            layout,
+            _file: file,
+            path,
+            stat,
+        }
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The size of the segment.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.layout.bytes
+    }
+
+    /// The generation it was made with.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.view().generation()
+    }
+
+    /// When it was made, in µs since 1970.
+    #[must_use]
+    pub fn created_at(&self) -> i64 {
+        self.view().created_at()
+    }
+
+    /// The read side.
+    #[inline]
+    #[must_use]
+    pub fn view(&self) -> View<'_> {
+        View::new(self.mapping.words(), &self.layout)
+    }
+
+    /// Tells readers that the server does not use the segment any more. For the postmaster.
+    pub fn mark_closed(&self) {
+        if let Some(state) = self.mapping.words().get(header::STATE) {
+            state.store(SegmentState::Closed.code(), Ordering::Release);
+        }
+    }
+
+    /// Removes the file, if it still is the one this segment was made in. For the postmaster.
+    /// Who has it mapped keeps it.
+    ///
+    /// # Errors
+    /// The error of the operating system; that the file is gone is none.
+    pub fn unlink(&self) -> Result<(), OsError> {
+        if !stale::is_same_file(&self.path, &self.stat) {
+            return Ok(());
+        }
+        match rustix::fs::unlink(&self.path) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// A counter in the only slot of its group.
+    #[inline]
+    #[must_use]
+    pub fn counter(&self, metric: Metric) -> Counter<'_> {
+        self.counter_at(metric, 0)
+    }
+
+    /// A counter in the slot of the calling process.
+    #[inline]
+    #[must_use]
+    pub fn counter_at(&self, metric: Metric, slot: usize) -> Counter<'_> {
+        let spot = self.spot(metric, MetricKind::Counter);
+        Counter(spot.and_then(|spot| self.view().slot(spot, slot).get(COUNT)))
+    }
+
+    /// A gauge in the only slot of its group.
+    #[inline]
+    #[must_use]
+    pub fn gauge(&self, metric: Metric) -> Gauge<'_> {
+        self.gauge_at(metric, 0)
+    }
+
+    /// A gauge in the slot of the calling process.
+    #[inline]
+    #[must_use]
+    pub fn gauge_at(&self, metric: Metric, slot: usize) -> Gauge<'_> {
+        let spot = self.spot(metric, MetricKind::Gauge);
+        Gauge(spot.and_then(|spot| self.view().slot(spot, slot).get(COUNT)))
+    }
+
+    /// A statistic in the only slot of its group.
+    #[inline]
+    #[must_use]
+    pub fn statistic(&self, metric: Metric) -> Statistic<'_> {
+        self.statistic_at(metric, 0)
+    }
+
+    /// A statistic in the slot of the calling process.
+    #[inline]
+    #[must_use]
+    pub fn statistic_at(&self, metric: Metric, slot: usize) -> Statistic<'_> {
+        let Some(spot) = self.spot(metric, MetricKind::Statistic) else {
+            return Statistic(None);
+        };
+        let view = self.view();
+        Statistic::new(view.slot(spot, slot), view.baseline(spot))
+    }
+
+    /// The place of a metric. A metric of another kind is a mistake that tests find; in a
+    /// server it must not panic, for the caller may be in a critical section.
+    #[inline]
+    fn spot(&self, metric: Metric, kind: MetricKind) -> Option<&Spot> {
+        let spot = self.layout.spot(metric).filter(|spot| spot.kind == kind);
+        debug_assert!(spot.is_some(), "{metric:?} is not a {}", kind.as_str());
+        spot
+    }
+
+    /// The running checkpoint. Writer: the monitor.
+    #[must_use]
+    pub fn progress(&self) -> RecordWriter<'_, Progress> {
+        self.record(&self.layout.sections.progress, 0)
+    }
+
+    /// The sync phase of the running checkpoint. Writer: the checkpointer.
+    #[must_use]
+    pub fn sync_state(&self) -> RecordWriter<'_, SyncState> {
+        self.record(&self.layout.sections.sync_state, 0)
+    }
+
+    /// What the monitor remembers. Writer: the monitor.
+    #[must_use]
+    pub fn monitor_state(&self) -> RecordWriter<'_, MonitorState> {
+        self.record(&self.layout.sections.monitor_state, 0)
+    }
+
+    /// A background worker. Writer: that worker. Beyond [`View::worker_count`] nothing is
+    /// written.
+    #[must_use]
+    pub fn worker(&self, index: usize) -> RecordWriter<'_, Worker> {
+        self.record(&self.layout.sections.workers, index)
+    }
+
+    /// What the checkpointer tells the monitor. Writer: the checkpointer.
+    #[must_use]
+    pub fn events(&self) -> RingWriter<'_, Event> {
+        RingWriter::new(self.view().events())
+    }
+
+    /// Past checkpoints. Writer: the monitor.
+    #[must_use]
+    pub fn history(&self) -> RingWriter<'_, History> {
+        RingWriter::new(self.view().history())
+    }
+
+    /// The files the checkpointer synced. Writer: the checkpointer.
+    #[must_use]
+    pub fn files_synced(&self) -> FilesWriter<'_> {
+        FilesWriter::new(self.view().files_synced())
+    }
+
+    /// The files checkpoints wrote to. Writer: the monitor.
+    #[must_use]
+    pub fn files_written(&self) -> FilesWriter<'_> {
+        FilesWriter::new(self.view().files_written())
+    }
+
+    /// Resets. For any process of the server; no writer is disturbed.
+    ///
+    /// # Errors
+    /// [`ResetBusy`] when another process is resetting and does not finish in time.
+    pub fn reset(&self, what: ResetTarget, pid: u32, now_unix_us: i64) -> Result<(), ResetBusy> {
+        reset::reset(self.view(), what, pid, now_unix_us)
+    }
+
+    fn record<T: RecordType>(&self, section: &Section, index: usize) -> RecordWriter<'_, T> {
+        RecordWriter::new(self.view().part(section, index))
+    }
+}

@@ -1,0 +1,273 @@
+//! The read side of a segment: everything in it, through one type.
+//!
+//! *Runs in:* any process, over its own segment or an attached one.
+//! *Reads and writes:* reads only.
+//! *Never:* uses a place that [`crate::parse`] has not checked.
+
+use crate::catalog::{Group, Metric};
+use crate::codes::SegmentState;
+use crate::control::{FILES_EPOCH, HISTORY_FLOOR};
+use crate::files::FilesTable;
+use crate::layout::{Section, header};
+use crate::parse::{Layout, Spot, word};
+use crate::record::{Record, RecordType};
+use crate::records::{Event, History, MonitorState, Progress, SyncState, Worker};
+use crate::reset::{self, ResetTimes};
+use crate::ring::Ring;
+use crate::statistic;
+use crate::sync::AtomicU64;
+use crate::value::{MetricInfo, Value};
+
+/// The read side of a segment.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    words: &'a [AtomicU64],
+    layout: &'a Layout,
+}
+
+impl<'a> View<'a> {
+    pub(crate) fn new(words: &'a [AtomicU64], layout: &'a Layout) -> Self {
+        Self { words, layout }
+    }
+
+    /// The version of the layout.
+    #[must_use]
+    pub fn layout_version(&self) -> u64 {
+        word(self.words, header::VERSION)
+    }
+
+    /// The generation: grows with every segment the server makes.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        word(self.words, header::GENERATION)
+    }
+
+    /// The size of the segment.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.layout.bytes
+    }
+
+    /// The system identifier of the cluster.
+    #[must_use]
+    pub fn system_identifier(&self) -> u64 {
+        word(self.words, header::SYSTEM_IDENTIFIER)
+    }
+
+    /// The server's port.
+    #[must_use]
+    pub fn port(&self) -> u64 {
+        word(self.words, header::PORT)
+    }
+
+    /// The server's version, as in `server_version_num`.
+    #[must_use]
+    pub fn pg_version_num(&self) -> u64 {
+        word(self.words, header::PG_VERSION_NUM)
+    }
+
+    /// The postmaster's process id.
+    #[must_use]
+    pub fn postmaster_pid(&self) -> u64 {
+        word(self.words, header::PID)
+    }
+
+    /// When the segment was made, in µs since 1970.
+    #[must_use]
+    pub fn created_at(&self) -> i64 {
+        word(self.words, header::CREATED_AT).cast_signed()
+    }
+
+    /// Whether the server still uses the segment, as far as it told.
+    #[must_use]
+    pub fn state(&self) -> Option<SegmentState> {
+        SegmentState::from_code(word(self.words, header::STATE))
+    }
+
+    /// Every metric of the segment, known to this version or not, in the order of its
+    /// directory.
+    pub fn metrics(&self) -> impl Iterator<Item = MetricInfo<'a>> + use<'a> {
+        self.layout
+            .metrics
+            .iter()
+            .enumerate()
+            .map(|(index, metric)| MetricInfo {
+                name: metric.name.as_str(),
+                unit: metric.unit.as_str(),
+                help: metric.help.as_str(),
+                kind: metric.spot.kind,
+                group: metric.group.as_str(),
+                index,
+            })
+    }
+
+    /// The value of a metric of [`View::metrics`].
+    #[must_use]
+    pub fn value(&self, metric: &MetricInfo<'_>) -> Value {
+        let entry = self.layout.metrics.get(metric.index);
+        entry
+            .map(|entry| self.value_at(&entry.spot))
+            .unwrap_or_default()
+    }
+
+    /// The value of a metric of the catalog; nothing if the segment does not have it.
+    #[must_use]
+    pub fn read(&self, metric: Metric) -> Value {
+        self.layout
+            .spot(metric)
+            .map(|spot| self.value_at(spot))
+            .unwrap_or_default()
+    }
+
+    fn value_at(&self, spot: &Spot) -> Value {
+        let sum = statistic::read(&self.slots(spot), self.baseline(spot), spot.kind.words());
+        (sum, spot.kind).into()
+    }
+
+    /// The running checkpoint.
+    #[must_use]
+    pub fn progress(&self) -> Record<'a, Progress> {
+        self.record(&self.layout.sections.progress, 0)
+    }
+
+    /// The sync phase of the running checkpoint.
+    #[must_use]
+    pub fn sync_state(&self) -> Record<'a, SyncState> {
+        self.record(&self.layout.sections.sync_state, 0)
+    }
+
+    /// What the monitor remembers.
+    #[must_use]
+    pub fn monitor_state(&self) -> Record<'a, MonitorState> {
+        self.record(&self.layout.sections.monitor_state, 0)
+    }
+
+    /// A background worker. Beyond [`View::worker_count`] there is nothing to read.
+    #[must_use]
+    pub fn worker(&self, index: usize) -> Record<'a, Worker> {
+        self.record(&self.layout.sections.workers, index)
+    }
+
+    /// How many workers there is room for.
+    #[must_use]
+    pub fn worker_count(&self) -> usize {
+        self.layout.sections.workers.count
+    }
+
+    /// What the checkpointer told the monitor.
+    #[must_use]
+    pub fn events(&self) -> Ring<'a, Event> {
+        self.ring(&self.layout.sections.events, None)
+    }
+
+    /// Past checkpoints.
+    #[must_use]
+    pub fn history(&self) -> Ring<'a, History> {
+        self.ring(
+            &self.layout.sections.history,
+            self.control().get(HISTORY_FLOOR),
+        )
+    }
+
+    /// The files the checkpointer synced.
+    #[must_use]
+    pub fn files_synced(&self) -> FilesTable<'a> {
+        self.table(&self.layout.sections.files_synced)
+    }
+
+    /// The files checkpoints wrote to.
+    #[must_use]
+    pub fn files_written(&self) -> FilesTable<'a> {
+        self.table(&self.layout.sections.files_written)
+    }
+
+    /// When what was reset last.
+    #[must_use]
+    pub fn reset_times(&self) -> ResetTimes {
+        reset::times(self.control())
+    }
+
+    pub(crate) fn layout(&self) -> &'a Layout {
+        self.layout
+    }
+
+    /// The words of a section; none if the file was found shorter meanwhile.
+    fn section(&self, section: &Section) -> &'a [AtomicU64] {
+        let words: &'a [AtomicU64] = self.words;
+        words
+            .get(section.offset..section.offset + section.words)
+            .unwrap_or(&[])
+    }
+
+    /// The words of part `index` of a section; none beyond its parts.
+    pub(crate) fn part(&self, section: &Section, index: usize) -> &'a [AtomicU64] {
+        if index >= section.count {
+            return &[];
+        }
+        let start = section.kind.prefix() + index * section.stride;
+        self.section(section)
+            .get(start..start + section.stride)
+            .unwrap_or(&[])
+    }
+
+    pub(crate) fn control(&self) -> &'a [AtomicU64] {
+        self.section(&self.layout.sections.control)
+    }
+
+    fn record<T: RecordType>(&self, section: &Section, index: usize) -> Record<'a, T> {
+        Record::new(self.part(section, index))
+    }
+
+    fn ring<T: RecordType>(&self, section: &Section, floor: Option<&'a AtomicU64>) -> Ring<'a, T> {
+        Ring::new(self.section(section), section.stride, section.count, floor)
+    }
+
+    fn table(&self, section: &Section) -> FilesTable<'a> {
+        let words = self.section(section).get(..section.stride * section.count);
+        FilesTable::new(
+            words.unwrap_or(&[]),
+            section.stride,
+            self.control().get(FILES_EPOCH),
+        )
+    }
+
+    /// The words of a metric in one slot; none beyond the slots.
+    #[inline]
+    pub(crate) fn slot(&self, spot: &Spot, slot: usize) -> &'a [AtomicU64] {
+        if slot >= spot.slots {
+            return &[];
+        }
+        let start = spot.first + slot * spot.stride;
+        self.words
+            .get(start..start + spot.kind.words())
+            .unwrap_or(&[])
+    }
+
+    /// The words of a metric in all slots.
+    pub(crate) fn slots(
+        &self,
+        spot: &Spot,
+    ) -> impl Iterator<Item = &'a [AtomicU64]> + Clone + use<'a> {
+        let (view, spot) = (*self, *spot);
+        (0..spot.slots).map(move |slot| view.slot(&spot, slot))
+    }
+
+    /// The words of a metric in the baseline.
+    #[inline]
+    pub(crate) fn baseline(&self, spot: &Spot) -> &'a [AtomicU64] {
+        self.words
+            .get(spot.baseline..spot.baseline + spot.kind.words())
+            .unwrap_or(&[])
+    }
+
+    /// Slots a group has in this segment, and 0 for a group it does not know.
+    #[must_use]
+    pub fn slot_count(&self, group: Group) -> usize {
+        let metric = self
+            .layout
+            .metrics
+            .iter()
+            .find(|m| m.group.as_str() == group.section());
+        metric.map_or(0, |metric| metric.spot.slots)
+    }
+}

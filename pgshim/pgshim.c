@@ -1,0 +1,359 @@
+/*
+ * pgshim.c - reads what only C can read: buffer headers, the checkpointer's work list, its
+ * PGPROC, CheckpointStats.
+ *
+ * Runs in: the checkpointer (ckf_checkpoint_stats, the log level functions, ckf_wake), the
+ * monitor worker (all others). Everything is read without a lock and without a write to
+ * shared memory; the reader of each value knows that it may be a moment old.
+ */
+#include "pgshim.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "access/xlog.h"
+#include "access/xlogrecovery.h"
+#include "catalog/pg_authid_d.h"
+#include "catalog/pg_control.h"
+#include "common/controldata_utils.h"
+#include "common/relpath.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "port/atomics.h"
+#include "postmaster/bgwriter.h"
+#include "storage/buf_internals.h"
+#include "storage/bufmgr.h"
+#include "storage/condition_variable.h"
+#include "storage/latch.h"
+#include "storage/lwlock.h"
+#include "storage/proc.h"
+#include "utils/guc.h"
+#include "utils/wait_event.h"
+
+#include "compat.h"
+
+/* Linux 6.5 (cachestat(2)); older headers do not know its number. */
+#ifndef SYS_cachestat
+#define SYS_cachestat 451
+#endif
+
+/* Number of entries of both the buffer pool and the work list. */
+int32
+ckf_pool_size(void)
+{
+	return CkptBufferIds == NULL ? 0 : NBuffers;
+}
+
+/*
+ * How many buffers carry BM_CHECKPOINT_NEEDED: one pass over the descriptors, no lock. While
+ * BufferSync marks them the number still grows. Without unlogged only permanent ones count, as
+ * in a checkpoint that leaves the others alone.
+ */
+uint64
+ckf_pool_count_needed(int32 unlogged)
+{
+	uint64		needed = 0;
+	uint32		mask = BM_CHECKPOINT_NEEDED | (unlogged ? 0 : BM_PERMANENT);
+
+	for (int i = 0; i < NBuffers; i++)
+	{
+		uint32		state = pg_atomic_read_u32(&GetBufferDescriptor(i)->state);
+
+		if ((state & mask) == mask)
+			needed++;
+	}
+	return needed;
+}
+
+/* Entry index of CkptBufferIds; the checkpointer may be filling or sorting it. */
+void
+ckf_pool_item(int32 index, ckf_item *item)
+{
+	const CkptSortItem *entry = &CkptBufferIds[index];
+
+	item->tablespace = entry->tsId;
+	item->relation = ITEM_RELATION(entry);
+	item->fork = entry->forkNum;
+	item->block = entry->blockNum;
+	item->buffer = entry->buf_id;
+}
+
+/*
+ * Does the item's buffer still wait for this checkpoint's write?
+ *
+ * The tag of a buffer changes only while its header is locked and BM_CHECKPOINT_NEEDED is
+ * clear (bufmgr.c:BufferAlloc, InvalidateBuffer). So when the flag is set and the header
+ * unlocked before and after the tag was read, the tag belongs to that flag.
+ */
+int32
+ckf_pool_flag(const ckf_item *item, uint32 *database, int32 *permanent)
+{
+	BufferDesc *desc;
+	BufferTag	tag;
+	uint32		before,
+				after;
+
+	if (item->buffer < 0 || item->buffer >= NBuffers)
+		return CKF_CLEAR;		/* an entry that is being written just now */
+	desc = GetBufferDescriptor(item->buffer);
+	before = pg_atomic_read_u32(&desc->state);
+	if ((before & BM_CHECKPOINT_NEEDED) == 0)
+		return CKF_CLEAR;
+	pg_read_barrier();
+	tag = desc->tag;
+	pg_read_barrier();
+	after = pg_atomic_read_u32(&desc->state);
+	if ((after & BM_CHECKPOINT_NEEDED) == 0)
+		return CKF_CLEAR;
+	if (((before | after) & BM_LOCKED) != 0 || (before & after & BM_TAG_VALID) == 0)
+		return CKF_UNKNOWN;
+	if (TAG_TABLESPACE(tag) != item->tablespace || TAG_RELATION(tag) != item->relation ||
+		tag.forkNum != item->fork || tag.blockNum != item->block)
+		return CKF_CLEAR;
+	*database = TAG_DATABASE(tag);
+	*permanent = (before & BM_PERMANENT) != 0;
+	return CKF_NEEDED;
+}
+
+/* The phase that the checkpointer's wait event tells of. */
+int32
+ckf_checkpointer_wait(void)
+{
+	const PGPROC *proc = CHECKPOINTER_PROC();
+
+	if (proc == NULL)
+		return CKF_WAIT_ABSENT;
+	switch (*(const volatile uint32 *) &proc->wait_event_info)
+	{
+		case WAIT_EVENT_CHECKPOINTER_MAIN:
+			return CKF_WAIT_IDLE;
+		case WAIT_EVENT_CHECKPOINT_WRITE_DELAY:
+		case WAIT_EVENT_DATA_FILE_WRITE:
+		case WAIT_EVENT_DATA_FILE_FLUSH:
+			return CKF_WAIT_WRITING;
+		case WAIT_EVENT_DATA_FILE_SYNC:
+		case WAIT_EVENT_SLRU_FLUSH_SYNC:
+			return CKF_WAIT_SYNCING;
+		case WAIT_EVENT_CONTROL_FILE_SYNC_UPDATE:
+		case WAIT_EVENT_CONTROL_FILE_WRITE_UPDATE:
+		case WAIT_EVENT_WAL_INIT_SYNC:
+		case WAIT_EVENT_WAL_INIT_WRITE:
+			return CKF_WAIT_FINISHING;
+		default:
+			return CKF_WAIT_OTHER;
+	}
+}
+
+/* The checkpointer's pid, 0 when there is none. */
+int32
+ckf_checkpointer_pid(void)
+{
+	const PGPROC *proc = CHECKPOINTER_PROC();
+
+	return proc == NULL ? 0 : proc->pid;
+}
+
+/* This process's index in ProcGlobal->allProcs, for ckf_wake. */
+int32
+ckf_my_proc_number(void)
+{
+	return (int32) GetNumberFromPGProc(MyProc);
+}
+
+/*
+ * Set the latch of a worker. A proc that has gone to another process meanwhile is woken for
+ * nothing at worst, which every user of a latch must bear (latch.h).
+ */
+void
+ckf_wake(int32 proc_number, int32 pid)
+{
+	PGPROC	   *proc;
+
+	if (proc_number < 0 || (uint32) proc_number >= ProcGlobal->allProcCount)
+		return;
+	proc = GetPGProcByNumber(proc_number);
+	if (proc->pid == pid)
+		SetLatch(&proc->procLatch);
+}
+
+/* The settings and positions that a checkpoint's pace depends on. */
+void
+ckf_pace_now(ckf_pace *pace)
+{
+	pace->in_recovery = RecoveryInProgress();
+	pace->redo = GetRedoRecPtr();
+	pace->position = pace->in_recovery ? GetXLogReplayRecPtr(NULL) : GetInsertRecPtr();
+	pace->wal_segment_bytes = wal_segment_size;
+	pace->checkpoint_segments = CheckPointSegments;
+	pace->timeout = CheckPointTimeout;
+	pace->completion_target = CheckPointCompletionTarget;
+}
+
+/* Redo pointer of the running or last checkpoint. */
+uint64
+ckf_redo_pointer(void)
+{
+	return GetRedoRecPtr();
+}
+
+/* The figures that the "checkpoint complete" message is made from; checkpointer only. */
+void
+ckf_checkpoint_stats(ckf_checkpoint *stats)
+{
+	stats->start_at = CheckpointStats.ckpt_start_t;
+	stats->write_at = CheckpointStats.ckpt_write_t;
+	stats->sync_at = CheckpointStats.ckpt_sync_t;
+	stats->sync_end_at = CheckpointStats.ckpt_sync_end_t;
+	stats->end_at = CheckpointStats.ckpt_end_t;
+	stats->buffers_written = CheckpointStats.ckpt_bufs_written;
+	stats->slru_written = CHECKPOINT_SLRU_WRITTEN(CheckpointStats);
+	stats->segments_added = CheckpointStats.ckpt_segs_added;
+	stats->segments_removed = CheckpointStats.ckpt_segs_removed;
+	stats->segments_recycled = CheckpointStats.ckpt_segs_recycled;
+	stats->files_synced = CheckpointStats.ckpt_sync_rels;
+	stats->longest_sync_us = CheckpointStats.ckpt_longest_sync;
+	stats->total_sync_us = CheckpointStats.ckpt_agg_sync_time;
+}
+
+/* Takes the statistics' own LWLock in shared mode: for the worker, never for a backend. */
+void
+ckf_core_counters_now(ckf_core_counters *counters)
+{
+	const PgStat_CheckpointerStats *stats;
+
+	pgstat_clear_snapshot();
+	stats = pgstat_fetch_stat_checkpointer();
+	counters->timed = CORE_TIMED(stats);
+	counters->requested = CORE_REQUESTED(stats);
+	counters->write_time_ms = CORE_WRITE_TIME(stats);
+	counters->sync_time_ms = CORE_SYNC_TIME(stats);
+	counters->buffers_written = CORE_BUFFERS_WRITTEN(stats);
+	counters->slru_written = CORE_SLRU_WRITTEN(stats);
+}
+
+/*
+ * Redo pointer of the last checkpoint or restartpoint that completed. False when the checksum
+ * does not fit: the file was being written, or (PostgreSQL reports that) is corrupt.
+ */
+int32
+ckf_control_file_redo(uint64 *redo)
+{
+	bool		crc_ok;
+	ControlFileData *control = get_controlfile(DataDir, &crc_ok);
+
+	*redo = control->checkPointCopy.redo;
+	pfree(control);
+	return crc_ok;
+}
+
+/*
+ * Let the checkpointer speak at DEBUG1 until ckf_restore_log_level.
+ *
+ * PGC_S_SESSION ranks above the configuration file and, being above PGC_S_OVERRIDE, leaves the
+ * reset value alone (guc.c:set_config_option). So a reload in the middle of a checkpoint
+ * changes the reset value, which is the user's level, and neither ends our raise nor is lost
+ * by it. An assignment to the variable would not outlive such a reload. Runs in a critical
+ * section: with elevel LOG nothing here raises, and an enum is set without allocation.
+ */
+void
+ckf_raise_log_level(void)
+{
+	(void) set_config_option_ext("log_min_messages", "debug1", PGC_SUSET, PGC_S_SESSION,
+								 BOOTSTRAP_SUPERUSERID, GUC_ACTION_SET, true, LOG, false);
+}
+
+/* Back to the reset value and its source: what a RESET in a session does. */
+void
+ckf_restore_log_level(void)
+{
+	(void) set_config_option_ext("log_min_messages", NULL, PGC_SUSET, PGC_S_SESSION,
+								 BOOTSTRAP_SUPERUSERID, GUC_ACTION_SET, true, LOG, false);
+}
+
+/* The level that the user asked for, whatever ckf_raise_log_level has set. */
+int32
+ckf_users_log_level(void)
+{
+	static const struct
+	{
+		const char *name;
+		int			level;
+	}			levels[] = {
+		{"debug5", DEBUG5}, {"debug4", DEBUG4}, {"debug3", DEBUG3}, {"debug2", DEBUG2},
+		{"debug1", DEBUG1}, {"debug", DEBUG2}, {"info", INFO}, {"notice", NOTICE},
+		{"warning", WARNING}, {"error", ERROR}, {"log", LOG}, {"fatal", FATAL},
+		{"panic", PANIC},
+	};
+	const char *name = GetConfigOptionResetString("log_min_messages");
+
+	for (size_t i = 0; name != NULL && i < lengthof(levels); i++)
+		if (strcmp(name, levels[i].name) == 0)
+			return levels[i].level;
+	return WARNING;				/* the setting's default */
+}
+
+/* elog.c:is_log_level_output, which is static: LOG sorts between ERROR and FATAL. */
+int32
+ckf_log_level_shows(int32 elevel, int32 log_level)
+{
+	if (elevel == LOG || elevel == LOG_SERVER_ONLY)
+		return log_level == LOG || log_level <= ERROR;
+	if (elevel == WARNING_CLIENT_ONLY)
+		return false;
+	if (log_level == LOG)
+		return elevel >= FATAL;
+	return elevel >= log_level;
+}
+
+/* Path below the data directory of one segment file of a relation. May palloc. */
+void
+ckf_relation_path(uint32 database, uint32 tablespace, uint32 relation, int32 fork,
+				  uint32 segment, char *target, uint64 size)
+{
+	COPY_RELATION_PATH(target, size, database, tablespace, relation, fork);
+	if (segment > 0)
+	{
+		size_t		used = strlen(target);
+
+		if (used < size)
+			snprintf(target + used, size - used, ".%u", segment);
+	}
+}
+
+/* Which of the kernel's calls answer here; a container's seccomp filter may refuse them. */
+int32
+ckf_facilities(void)
+{
+	int32		found = 0;
+	struct
+	{
+		uint64		offset,
+					length;
+	}			range = {0, 0};
+	uint64		pages[5];
+	int			file = open("global/pg_control", O_RDONLY | O_CLOEXEC);
+
+	if (file < 0)
+		return 0;
+	if (syscall(SYS_cachestat, file, &range, pages, 0) == 0)
+		found |= CKF_HAS_CACHESTAT;
+#ifdef HAVE_SYNC_FILE_RANGE
+	if (sync_file_range(file, 0, 1, 0) == 0)
+		found |= CKF_HAS_SYNC_FILE_RANGE;
+#endif
+	close(file);
+	return found;
+}
+
+/*
+ * What autovacuum's launcher and the bgwriter release after an ERROR outside a transaction
+ * (bgwriter.c:BackgroundWriterMain), as far as a worker without relations can hold it.
+ */
+void
+ckf_forget_error_state(void)
+{
+	LWLockReleaseAll();
+	ConditionVariableCancelSleep();
+	pgstat_report_wait_end();
+}

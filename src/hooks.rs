@@ -1,0 +1,64 @@
+//! The server's hooks that ckptflush takes, each chained to the one before it.
+//!
+//! *Runs in:* the postmaster installs them; the log hook runs in every process,
+//! the shared memory hook in the postmaster. *Reads and writes:* the hook pointers.
+//! *Never:* does the work itself: it asks the room whose job it is.
+
+use pgrx::pg_sys;
+use pgrx::prelude::*;
+
+use crate::process::{self, ProcessCell};
+use crate::{monitor, shmem};
+
+static PREVIOUS_LOG: ProcessCell<pg_sys::emit_log_hook_type> = ProcessCell::new(None);
+static PREVIOUS_SHMEM: ProcessCell<pg_sys::shmem_startup_hook_type> = ProcessCell::new(None);
+
+/// Called from `_PG_init` while `shared_preload_libraries` is loaded.
+pub(crate) fn install() {
+    // SAFETY: hook pointers are plain globals of this single-threaded process.
+    let (log, startup) = unsafe { (pg_sys::emit_log_hook, pg_sys::shmem_startup_hook) };
+    PREVIOUS_LOG.set(log);
+    PREVIOUS_SHMEM.set(startup);
+    // SAFETY: as above; the functions live as long as the library, which is never unloaded.
+    unsafe { pg_sys::emit_log_hook = Some(emit_log) };
+    // SAFETY: as above.
+    unsafe { pg_sys::shmem_startup_hook = Some(shmem_startup) };
+}
+
+/// elog.c:EmitErrorReport calls this for every record on its way to the server's log.
+///
+/// Everywhere but in the checkpointer it costs two loads. In the checkpointer it may run in a
+/// critical section (xlog.c:LogCheckpointStart): nothing below raises or takes a lock.
+#[pg_guard]
+unsafe extern "C-unwind" fn emit_log(record: *mut pg_sys::ErrorData) {
+    if process::is_checkpointer() {
+        // SAFETY: elog.c hands out its own record, valid and unshared during the call.
+        if let Some(record) = unsafe { record.as_mut() } {
+            monitor::checkpointer::observe(record);
+            if !record.output_to_server {
+                // Only we asked for this record. Nobody else may see it.
+                return;
+            }
+        }
+    }
+    if let Some(previous) = PREVIOUS_LOG.get() {
+        // SAFETY: the hook that was installed before us, called as core would.
+        #[allow(ffi_unwind_calls)]
+        unsafe {
+            previous(record);
+        }
+    }
+}
+
+/// ipci.c:CreateSharedMemoryAndSemaphores calls this at start and after a crash.
+#[pg_guard]
+unsafe extern "C-unwind" fn shmem_startup() {
+    if let Some(previous) = PREVIOUS_SHMEM.get() {
+        // SAFETY: as in emit_log.
+        #[allow(ffi_unwind_calls)]
+        unsafe {
+            previous();
+        }
+    }
+    shmem::create();
+}

@@ -1,0 +1,342 @@
+//! The border to C: PostgreSQL's inner parts, as safe functions.
+//!
+//! *Runs in:* the checkpointer (log level, [`checkpoint_stats`], [`wake`]) and the workers.
+//! *Reads and writes:* reads the server's shared memory, without a lock; writes nothing of it.
+//! *Never:* keeps state; lets a raw pointer out.
+//!
+//! The only `extern` block of the library. The structs mirror pgshim/pgshim.h.
+
+use std::ffi::{CStr, c_char};
+
+use pacing::frontier::{Flag, Item};
+
+mod raw {
+    use std::ffi::c_char;
+
+    use super::{Checkpoint, CoreCounters, Pace, RawItem};
+
+    // None of these can raise: they read memory, set an enum or a latch.
+    unsafe extern "C" {
+        pub(super) fn ckf_pool_size() -> i32;
+        pub(super) fn ckf_pool_count_needed(unlogged: i32) -> u64;
+        pub(super) fn ckf_pool_item(index: i32, item: *mut RawItem);
+        pub(super) fn ckf_pool_flag(
+            item: *const RawItem,
+            database: *mut u32,
+            permanent: *mut i32,
+        ) -> i32;
+        pub(super) fn ckf_checkpointer_wait() -> i32;
+        pub(super) fn ckf_checkpointer_pid() -> i32;
+        pub(super) fn ckf_my_proc_number() -> i32;
+        pub(super) fn ckf_wake(proc_number: i32, pid: i32);
+        pub(super) fn ckf_pace_now(pace: *mut Pace);
+        pub(super) fn ckf_redo_pointer() -> u64;
+        pub(super) fn ckf_checkpoint_stats(stats: *mut Checkpoint);
+        pub(super) fn ckf_raise_log_level();
+        pub(super) fn ckf_restore_log_level();
+        pub(super) fn ckf_users_log_level() -> i32;
+        pub(super) fn ckf_log_level_shows(elevel: i32, log_level: i32) -> i32;
+        pub(super) fn ckf_facilities() -> i32;
+        pub(super) fn ckf_forget_error_state();
+    }
+
+    // These allocate or take a lock, so they may raise: call them through `guarded` only.
+    unsafe extern "C-unwind" {
+        pub(super) fn ckf_core_counters_now(counters: *mut CoreCounters);
+        pub(super) fn ckf_control_file_redo(redo: *mut u64) -> i32;
+        pub(super) fn ckf_relation_path(
+            database: u32,
+            tablespace: u32,
+            relation: u32,
+            fork: i32,
+            segment: u32,
+            target: *mut c_char,
+            size: u64,
+        );
+    }
+}
+
+/// pgshim.h:ckf_item.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct RawItem {
+    tablespace: u32,
+    relation: u32,
+    fork: i32,
+    block: u32,
+    buffer: i32,
+}
+
+/// Inputs of checkpointer.c:IsCheckpointOnSchedule, and the redo pointer (pgshim.h:ckf_pace).
+#[repr(C)]
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Pace {
+    pub(crate) redo: u64,
+    /// Insert position; in recovery the replay position.
+    pub(crate) position: u64,
+    pub(crate) wal_segment_bytes: i64,
+    pub(crate) checkpoint_segments: i64,
+    /// checkpoint_timeout, seconds.
+    pub(crate) timeout: i64,
+    pub(crate) completion_target: f64,
+    pub(crate) in_recovery: i32,
+}
+
+/// `CheckpointStats` (xlog.h), moments as server timestamps (pgshim.h:ckf_checkpoint).
+#[repr(C)]
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Checkpoint {
+    pub(crate) start_at: i64,
+    pub(crate) write_at: i64,
+    pub(crate) sync_at: i64,
+    pub(crate) sync_end_at: i64,
+    pub(crate) end_at: i64,
+    pub(crate) buffers_written: i64,
+    /// -1 before 18, where `buffers_written` includes it.
+    pub(crate) slru_written: i64,
+    pub(crate) segments_added: i64,
+    pub(crate) segments_removed: i64,
+    pub(crate) segments_recycled: i64,
+    pub(crate) files_synced: i64,
+    pub(crate) longest_sync_us: u64,
+    pub(crate) total_sync_us: u64,
+}
+
+/// PostgreSQL's cumulative counters of the checkpointer (pgshim.h:ckf_core_counters).
+#[repr(C)]
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct CoreCounters {
+    pub(crate) timed: i64,
+    pub(crate) requested: i64,
+    pub(crate) write_time_ms: i64,
+    pub(crate) sync_time_ms: i64,
+    pub(crate) buffers_written: i64,
+    /// -1 before 18.
+    pub(crate) slru_written: i64,
+}
+
+/// Call C that may raise: the ERROR's jump is caught before it crosses a Rust frame, and goes on
+/// as an unwind.
+fn guarded<T>(call: impl FnOnce() -> T) -> T {
+    // SAFETY: the closures of this file hold nothing that needs dropping.
+    unsafe { pgrx::pg_sys::ffi::pg_guard_ffi_boundary(call) }
+}
+
+/// What the checkpointer waits for (pgshim.h:ckf_wait).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Wait {
+    /// Working, or a wait that says nothing of the phase.
+    Other,
+    /// Its main loop: no checkpoint runs.
+    Idle,
+    Writing,
+    Syncing,
+    Finishing,
+    /// There is no checkpointer.
+    Absent,
+}
+
+/// The checkpointer's own sorted work list, `CkptBufferIds`, with the buffers it names.
+#[derive(Clone, Copy)]
+pub(crate) struct WorkList {
+    /// This checkpoint writes pages of unlogged relations too (bufmgr.c:BufferSync). If it does
+    /// not, a flag on such a page is a leftover of one that did.
+    pub(crate) unlogged: bool,
+}
+
+impl WorkList {
+    /// How many buffers are marked for the running checkpoint: one pass over all headers
+    /// (1 ms at 4 GB of shared_buffers), so a few times per checkpoint.
+    pub(crate) fn count_needed(&self) -> usize {
+        // SAFETY: reads buffer headers, which exist as long as the process.
+        let needed = unsafe { raw::ckf_pool_count_needed(i32::from(self.unlogged)) };
+        usize::try_from(needed).unwrap_or(usize::MAX)
+    }
+}
+
+impl pacing::frontier::Pool for WorkList {
+    fn capacity(&self) -> usize {
+        // SAFETY: reads two globals that are set before any child is forked.
+        let size = unsafe { raw::ckf_pool_size() };
+        usize::try_from(size).unwrap_or(0)
+    }
+
+    fn item(&self, index: usize) -> Item {
+        let mut item = RawItem::default();
+        // In C an index is an int, and so is NBuffers.
+        let index = i32::try_from(index.min(self.capacity())).unwrap_or(0);
+        // SAFETY: the list has NBuffers entries; the callers stay below capacity().
+        unsafe { raw::ckf_pool_item(index, &raw mut item) };
+        Item {
+            tablespace: item.tablespace,
+            relation: item.relation,
+            fork: item.fork,
+            block: item.block,
+            buffer: item.buffer,
+        }
+    }
+
+    fn flag(&self, item: &Item) -> Flag {
+        let item = RawItem {
+            tablespace: item.tablespace,
+            relation: item.relation,
+            fork: item.fork,
+            block: item.block,
+            buffer: item.buffer,
+        };
+        let (mut database, mut permanent) = (0, 0);
+        // SAFETY: three valid pointers; the C side checks the buffer number.
+        let flag =
+            unsafe { raw::ckf_pool_flag(&raw const item, &raw mut database, &raw mut permanent) };
+        match flag {
+            1 if permanent == 0 && !self.unlogged => Flag::Clear,
+            1 => Flag::Needed {
+                database,
+                permanent: permanent != 0,
+            },
+            2 => Flag::Unknown,
+            _ => Flag::Clear,
+        }
+    }
+}
+
+/// What the checkpointer waits for at this moment.
+pub(crate) fn checkpointer_wait() -> Wait {
+    // SAFETY: reads one word of a PGPROC, which is never unmapped.
+    match unsafe { raw::ckf_checkpointer_wait() } {
+        1 => Wait::Idle,
+        2 => Wait::Writing,
+        3 => Wait::Syncing,
+        4 => Wait::Finishing,
+        5 => Wait::Absent,
+        _ => Wait::Other,
+    }
+}
+
+/// The checkpointer's pid; 0 when there is none.
+pub(crate) fn checkpointer_pid() -> u32 {
+    // SAFETY: as checkpointer_wait.
+    let pid = unsafe { raw::ckf_checkpointer_pid() };
+    u32::try_from(pid).unwrap_or(0)
+}
+
+/// This process's number among the server's PGPROCs, for [`wake`].
+pub(crate) fn my_proc_number() -> u32 {
+    // SAFETY: called by workers, which have a PGPROC.
+    let number = unsafe { raw::ckf_my_proc_number() };
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// Set the latch of the process `pid` with that proc number; nothing if it is gone.
+pub(crate) fn wake(proc_number: u32, pid: u32) {
+    let (Ok(number), Ok(pid)) = (i32::try_from(proc_number), i32::try_from(pid)) else {
+        return;
+    };
+    // SAFETY: the C side checks the range; SetLatch may be called from anywhere (latch.h).
+    unsafe { raw::ckf_wake(number, pid) };
+}
+
+/// The settings and positions that a checkpoint's pace depends on.
+pub(crate) fn pace_now() -> Pace {
+    let mut pace = Pace::default();
+    // SAFETY: a valid pointer to the mirrored struct.
+    unsafe { raw::ckf_pace_now(&raw mut pace) };
+    pace
+}
+
+/// The figures of the checkpoint that has just ended. In the checkpointer only: elsewhere the
+/// variable is empty.
+pub(crate) fn checkpoint_stats() -> Checkpoint {
+    let mut stats = Checkpoint::default();
+    // SAFETY: a valid pointer to the mirrored struct.
+    unsafe { raw::ckf_checkpoint_stats(&raw mut stats) };
+    stats
+}
+
+/// Redo pointer of the running or last checkpoint (xlog.c:GetRedoRecPtr).
+pub(crate) fn redo_pointer() -> u64 {
+    // SAFETY: reads one word under a spinlock, which is allowed in a critical section.
+    unsafe { raw::ckf_redo_pointer() }
+}
+
+/// `log_checkpoints`, as this process has it.
+pub(crate) fn logs_checkpoints() -> bool {
+    // SAFETY: a plain bool, changed by a reload of this process only.
+    unsafe { pgrx::pg_sys::log_checkpoints }
+}
+
+/// PostgreSQL's own counters, as last published by the checkpointer.
+pub(crate) fn core_counters() -> CoreCounters {
+    let mut counters = CoreCounters::default();
+    // SAFETY: a valid pointer to the mirrored struct.
+    #[allow(ffi_unwind_calls)]
+    guarded(|| unsafe { raw::ckf_core_counters_now(&raw mut counters) });
+    counters
+}
+
+/// Redo pointer of the last completed checkpoint or restartpoint, by the control file; `None`
+/// when the file was being written and its checksum does not fit.
+pub(crate) fn control_file_redo() -> Option<u64> {
+    let mut redo = 0;
+    // SAFETY: a valid pointer.
+    #[allow(ffi_unwind_calls)]
+    let found = guarded(|| unsafe { raw::ckf_control_file_redo(&raw mut redo) });
+    (found != 0).then_some(redo)
+}
+
+/// Let this process log at DEBUG1; see pgshim.c for why a reload neither ends nor hides it.
+pub(crate) fn raise_log_level() {
+    // SAFETY: sets one enum setting of this process.
+    unsafe { raw::ckf_raise_log_level() };
+}
+
+/// Back to the user's own level.
+pub(crate) fn restore_log_level() {
+    // SAFETY: as raise_log_level.
+    unsafe { raw::ckf_restore_log_level() };
+}
+
+/// Would a record of this level be in the server's log, had nobody raised the level?
+pub(crate) fn user_sees(elevel: i32) -> bool {
+    // SAFETY: reads a setting that always exists.
+    let level = unsafe { raw::ckf_users_log_level() };
+    // SAFETY: compares two numbers.
+    unsafe { raw::ckf_log_level_shows(elevel, level) != 0 }
+}
+
+/// Longest path below the data directory: tablespace, version directory, database, file.
+const PATH_BYTES: usize = 128;
+
+/// Path of one segment file of a relation, relative to the data directory.
+pub(crate) fn relation_path(
+    database: u32,
+    tablespace: u32,
+    relation: u32,
+    fork: i32,
+    segment: u32,
+) -> String {
+    let mut path = [0 as c_char; PATH_BYTES];
+    let target = path.as_mut_ptr();
+    // SAFETY: the C side writes at most PATH_BYTES and ends with a zero byte.
+    #[allow(ffi_unwind_calls)]
+    guarded(|| unsafe {
+        let size = PATH_BYTES as u64;
+        raw::ckf_relation_path(database, tablespace, relation, fork, segment, target, size);
+    });
+    // SAFETY: zero-terminated, see above.
+    let path = unsafe { CStr::from_ptr(path.as_ptr()) };
+    path.to_string_lossy().into_owned()
+}
+
+/// Kernel calls that answer here: (cachestat, sync_file_range).
+pub(crate) fn facilities() -> (bool, bool) {
+    // SAFETY: opens and closes one file of the data directory.
+    let found = unsafe { raw::ckf_facilities() };
+    (found & 1 != 0, found & 2 != 0)
+}
+
+/// Release what an ERROR outside a transaction may have left: see pgshim.c.
+pub(crate) fn forget_error_state() {
+    // SAFETY: for a worker without transaction, as in bgwriter.c's error recovery.
+    unsafe { raw::ckf_forget_error_state() };
+}

@@ -1,0 +1,74 @@
+//! State of one process, and what kind of process it is.
+//!
+//! *Runs in:* every process. *Reads and writes:* its own memory only.
+//! *Never:* shares anything: what other processes must see belongs in [`crate::shmem`].
+
+use std::cell::Cell;
+
+use pgrx::pg_sys;
+
+/// A static that belongs to this process. A forked child starts with the parent's value.
+pub(crate) struct ProcessCell<T>(Cell<T>);
+
+// SAFETY: a PostgreSQL process has one thread that runs its code and ours; this library
+// starts no other. So no two threads ever reach the same cell.
+unsafe impl<T> Sync for ProcessCell<T> {}
+
+impl<T: Copy> ProcessCell<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Self(Cell::new(value))
+    }
+
+    pub(crate) fn get(&self) -> T {
+        self.0.get()
+    }
+
+    pub(crate) fn set(&self, value: T) {
+        self.0.set(value);
+    }
+}
+
+/// Is the postmaster loading `shared_preload_libraries` right now?
+pub(crate) fn preloading() -> bool {
+    // SAFETY: a plain bool, written by this process only (miscinit.c).
+    unsafe { pg_sys::process_shared_preload_libraries_in_progress }
+}
+
+/// Is this process the checkpointer?
+pub(crate) fn is_checkpointer() -> bool {
+    // SAFETY: a plain enum, set once when the process starts (miscinit.c).
+    unsafe { pg_sys::MyBackendType == pg_sys::BackendType::B_CHECKPOINTER }
+}
+
+/// False in a child of the postmaster.
+pub(crate) fn is_postmaster() -> bool {
+    // SAFETY: plain bools, set once at start (globals.c).
+    let (environment, child) =
+        unsafe { (pg_sys::IsPostmasterEnvironment, pg_sys::IsUnderPostmaster) };
+    environment && !child
+}
+
+/// This process's pid.
+pub(crate) fn pid() -> u32 {
+    std::process::id()
+}
+
+/// Microseconds between the Unix epoch and PostgreSQL's (datatype/timestamp.h).
+const EPOCH_SHIFT_US: i64 = 946_684_800 * 1_000_000;
+
+/// Now, in microseconds since the Unix epoch: the unit of every moment in the segment.
+pub(crate) fn now_us() -> i64 {
+    // SAFETY: reads the clock; cannot raise.
+    let now = unsafe { pg_sys::GetCurrentTimestamp() };
+    unix_us(now)
+}
+
+/// A server timestamp as the segment keeps it.
+pub(crate) fn unix_us(timestamp: pg_sys::TimestampTz) -> i64 {
+    timestamp + EPOCH_SHIFT_US
+}
+
+/// A segment's moment as a server timestamp.
+pub(crate) fn timestamp(unix_us: i64) -> pg_sys::TimestampTz {
+    unix_us - EPOCH_SHIFT_US
+}

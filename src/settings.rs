@@ -1,0 +1,145 @@
+//! Every `ckptflush.*` setting: unit, range, description, typed getter.
+//!
+//! *Runs in:* the postmaster defines them, every process reads its own copy.
+//! *Reads and writes:* the server's GUC tables, through pgrx.
+//! *Never:* decides anything by a setting; that is done where the getter is called.
+//!
+//! docs/settings.md describes each with its cost; `ci/docs` holds the two against each other.
+
+use std::ffi::{CStr, CString};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
+use pgrx::pg_sys;
+
+static ENABLED: GucSetting<bool> = GucSetting::<bool>::new(true);
+static TRACK_SYNC: GucSetting<bool> = GucSetting::<bool>::new(true);
+static SAMPLE_INTERVAL: GucSetting<i32> = GucSetting::<i32>::new(100);
+static HISTORY_SIZE: GucSetting<i32> = GucSetting::<i32>::new(1000);
+static FILES_SIZE: GucSetting<i32> = GucSetting::<i32>::new(8192);
+static SEGMENT_DIRECTORY: GucSetting<Option<CString>> =
+    GucSetting::<Option<CString>>::new(Some(c"/dev/shm"));
+
+/// `ckptflush.enabled`: the master switch.
+pub(crate) fn enabled() -> bool {
+    ENABLED.get()
+}
+
+/// `ckptflush.track_sync`: per-file fsync times.
+pub(crate) fn track_sync() -> bool {
+    TRACK_SYNC.get()
+}
+
+/// `ckptflush.sample_interval`: time between two looks of the monitor.
+pub(crate) fn sample_interval() -> Duration {
+    Duration::from_millis(u64::try_from(SAMPLE_INTERVAL.get()).unwrap_or(100))
+}
+
+/// `ckptflush.history_size`: checkpoints remembered.
+pub(crate) fn history_size() -> u32 {
+    u32::try_from(HISTORY_SIZE.get()).unwrap_or(0)
+}
+
+/// `ckptflush.files_size`: files remembered.
+pub(crate) fn files_size() -> u32 {
+    u32::try_from(FILES_SIZE.get()).unwrap_or(0)
+}
+
+/// `ckptflush.segment_directory`: where the stats segment is created.
+pub(crate) fn segment_directory() -> PathBuf {
+    let directory = SEGMENT_DIRECTORY.get().unwrap_or_default();
+    PathBuf::from(directory.to_string_lossy().into_owned())
+}
+
+/// Define all settings; afterwards no other `ckptflush.*` name is accepted.
+pub(crate) fn define() {
+    define_switches();
+    // A setting that sizes shared memory can be defined only while it can still take effect
+    // (guc.c:init_custom_variable refuses it afterwards).
+    if crate::process::preloading() {
+        define_sizes();
+    }
+    // SAFETY: takes a C string and copies it; allocates, so it may raise, which pgrx guards.
+    unsafe { pg_sys::MarkGUCPrefixReserved(c"ckptflush".as_ptr()) };
+}
+
+fn define_switches() {
+    GucRegistry::define_bool_guc(
+        c"ckptflush.enabled",
+        c"Enables all activity of ckptflush.",
+        c"When off, no checkpoint is watched and the background workers sleep; what was \
+          collected stays readable.",
+        &ENABLED,
+        GucContext::Sighup,
+        GucFlags::default(),
+    );
+    GucRegistry::define_bool_guc(
+        c"ckptflush.track_sync",
+        c"Records the time of each file's fsync in a checkpoint.",
+        c"Needs log_checkpoints. Costs one formatted message per file and checkpoint.",
+        &TRACK_SYNC,
+        GucContext::Sighup,
+        GucFlags::default(),
+    );
+    GucRegistry::define_int_guc(
+        c"ckptflush.sample_interval",
+        c"Sets the time between two looks at a running checkpoint.",
+        c"Also the precision of begin and end when log_checkpoints is off.",
+        &SAMPLE_INTERVAL,
+        10,
+        10_000,
+        GucContext::Sighup,
+        GucFlags::UNIT_MS,
+    );
+}
+
+fn define_sizes() {
+    int_at_start(
+        c"ckptflush.history_size",
+        c"Sets the number of checkpoints that ckpt_stats_history remembers.",
+        c"Each takes about half a kilobyte of the stats segment.",
+        &HISTORY_SIZE,
+        16,
+        1_000_000,
+    );
+    int_at_start(
+        c"ckptflush.files_size",
+        c"Sets the number of files that ckpt_stats_files remembers.",
+        c"Each takes about half a kilobyte of the stats segment; the files used least recently \
+          are forgotten first.",
+        &FILES_SIZE,
+        64,
+        4_000_000,
+    );
+    GucRegistry::define_string_guc(
+        c"ckptflush.segment_directory",
+        c"Sets the directory in which the stats segment is created.",
+        c"It must be on tmpfs: a mapped page of a disk file stalls its writer while it is \
+          written back.",
+        &SEGMENT_DIRECTORY,
+        GucContext::Postmaster,
+        GucFlags::SUPERUSER_ONLY,
+    );
+}
+
+/// A number that sizes the segment: fixed at server start.
+fn int_at_start(
+    name: &'static CStr,
+    short: &'static CStr,
+    long: &'static CStr,
+    setting: &'static GucSetting<i32>,
+    min: i32,
+    max: i32,
+) {
+    GucRegistry::define_int_guc(
+        name,
+        short,
+        long,
+        setting,
+        min,
+        max,
+        GucContext::Postmaster,
+        GucFlags::default(),
+    );
+}

@@ -1,0 +1,112 @@
+//! The stats segment's life in this server: created by the postmaster, inherited by fork,
+//! created anew after a crash, removed at stop.
+//!
+//! *Runs in:* the postmaster creates and removes; every child reads the inherited mapping.
+//! *Reads and writes:* one file in `ckptflush.segment_directory`.
+//! *Never:* touches PostgreSQL's own shared memory, takes an LWLock, or knows what the
+//! records in the segment mean.
+
+use pgrx::pg_sys;
+use pgrx::prelude::*;
+use statseg::{Config, CreateError, Segment};
+
+use crate::error::Message;
+use crate::process::{self, ProcessCell};
+use crate::settings;
+
+static SEGMENT: ProcessCell<Option<&'static Segment>> = ProcessCell::new(None);
+static GENERATION: ProcessCell<u64> = ProcessCell::new(0);
+
+/// The segment of this server; `None` when the library was not preloaded.
+pub(crate) fn segment() -> Option<&'static Segment> {
+    SEGMENT.get()
+}
+
+/// The segment, for a SQL function: an error when the library was not preloaded.
+pub(crate) fn require() -> &'static Segment {
+    match SEGMENT.get() {
+        Some(segment) => segment,
+        None => {
+            crate::error::not_preloaded().report(PgLogLevel::ERROR);
+            unreachable!("ERROR does not return")
+        }
+    }
+}
+
+/// Create the segment. From the shared memory hook: at start, and again after a crash, when
+/// `remove` has run before.
+pub(crate) fn create() {
+    // A standalone backend has no checkpointer to watch and nobody to show it to.
+    if !process::is_postmaster() {
+        return;
+    }
+    let generation = GENERATION.get() + 1;
+    match statseg::create(&config(generation)) {
+        Ok(segment) => {
+            GENERATION.set(generation);
+            // Children hold references until they exit, so it is given back by `remove` only.
+            SEGMENT.set(Some(Box::leak(Box::new(segment))));
+            // SAFETY: registers a function of this library, which stays loaded. Children
+            // start with an empty list (ipc.c:on_exit_reset), so it runs here only.
+            unsafe { pg_sys::on_shmem_exit(Some(remove), pg_sys::Datum::from(0)) };
+        }
+        Err(error) => refuse_to_start(&error),
+    }
+}
+
+fn config(generation: u64) -> Config {
+    // SAFETY: reads the control file's copy, loaded before shared memory is created.
+    let system_identifier = unsafe { pg_sys::GetSystemIdentifier() };
+    // SAFETY: a plain int set by the configuration file.
+    let port = unsafe { pg_sys::PostPortNumber };
+    Config {
+        directory: settings::segment_directory(),
+        file_name: format!("ckptflush.{port}.{system_identifier}"),
+        generation,
+        system_identifier,
+        port: u16::try_from(port).unwrap_or(0),
+        pg_version_num: pg_sys::PG_VERSION_NUM,
+        history: settings::history_size(),
+        files: settings::files_size(),
+        require_tmpfs: true,
+    }
+}
+
+fn refuse_to_start(error: &CreateError) {
+    Message {
+        code: match error {
+            CreateError::NoSpace { .. } => PgSqlErrorCode::ERRCODE_DISK_FULL,
+            _ => PgSqlErrorCode::ERRCODE_CONFIG_FILE_ERROR,
+        },
+        primary: error.to_string(),
+        detail: error.detail(),
+        hint: error.hint(),
+    }
+    .report(PgLogLevel::FATAL);
+}
+
+/// At the end of the server, and before shared memory is made anew after a crash.
+#[pg_guard]
+unsafe extern "C-unwind" fn remove(_code: i32, _arg: pg_sys::Datum) {
+    let Some(segment) = SEGMENT.get() else {
+        return;
+    };
+    SEGMENT.set(None);
+    segment.mark_closed();
+    if let Err(error) = segment.unlink() {
+        // The next start finds a stale file of ours and replaces it.
+        Message {
+            code: PgSqlErrorCode::ERRCODE_IO_ERROR,
+            primary: format!(
+                "could not remove file \"{}\": {error}",
+                segment.path().display()
+            ),
+            detail: None,
+            hint: None,
+        }
+        .report(PgLogLevel::LOG);
+    }
+    // SAFETY: made by Box::leak in `create`; SEGMENT was its only holder in this process, and
+    // the postmaster keeps no reference across calls.
+    drop(unsafe { Box::from_raw(std::ptr::from_ref(segment).cast_mut()) });
+}

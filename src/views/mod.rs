@@ -1,0 +1,97 @@
+//! The SQL surface: one file per view, each from a snapshot of the segment to rows.
+//!
+//! *Runs in:* the backend that queries. *Reads and writes:* reads the stats segment, without a
+//! lock; [`reset`] writes its baseline.
+//! *Never:* looks at the server itself: what a view shows, a hook or a worker has put into the
+//! segment.
+//!
+//! Each view `ckpt_stats_x` stands over a function of its name, which this file exports; the
+//! install script names the symbols. Without preload every one of them answers 55000.
+
+mod counters;
+mod files;
+mod histogram;
+mod history;
+mod info;
+mod progress;
+mod reset;
+mod rows;
+mod segment_path;
+mod totals;
+mod workers;
+
+use pgrx::pg_sys;
+use pgrx::prelude::*;
+
+use self::rows::Rows;
+use crate::shmem;
+
+/// Export a version-1 function under its SQL name.
+macro_rules! exported {
+    ($name:ident, $info:ident, $body:expr) => {
+        /// Calling convention of the function of the same name (fmgr.h:PG_FUNCTION_INFO_V1).
+        #[unsafe(no_mangle)]
+        pub(crate) extern "C" fn $info() -> &'static pg_sys::Pg_finfo_record {
+            const INFO: pg_sys::Pg_finfo_record = pg_sys::Pg_finfo_record { api_version: 1 };
+            &INFO
+        }
+
+        /// SQL function of this name.
+        #[pg_guard]
+        #[unsafe(no_mangle)]
+        pub(crate) unsafe extern "C-unwind" fn $name(
+            call: pg_sys::FunctionCallInfo,
+        ) -> pg_sys::Datum {
+            let body: fn(&'static statseg::Segment, pg_sys::FunctionCallInfo) -> pg_sys::Datum =
+                $body;
+            body(shmem::require(), call)
+        }
+    };
+}
+
+/// Export a set-returning function whose rows `$rows` fills in.
+macro_rules! view {
+    ($name:ident, $info:ident, $rows:path) => {
+        exported!($name, $info, |segment, call| {
+            // SAFETY: the install script declares every view's function RETURNS SETOF record.
+            let mut rows = unsafe { Rows::begin(call) };
+            $rows(segment, &mut rows);
+            pg_sys::Datum::from(0)
+        });
+    };
+}
+
+view!(ckpt_stats, pg_finfo_ckpt_stats, totals::rows);
+view!(
+    ckpt_stats_progress,
+    pg_finfo_ckpt_stats_progress,
+    progress::rows
+);
+view!(
+    ckpt_stats_history,
+    pg_finfo_ckpt_stats_history,
+    history::rows
+);
+view!(ckpt_stats_files, pg_finfo_ckpt_stats_files, files::rows);
+view!(
+    ckpt_stats_counters,
+    pg_finfo_ckpt_stats_counters,
+    counters::rows
+);
+view!(
+    ckpt_stats_histogram,
+    pg_finfo_ckpt_stats_histogram,
+    histogram::rows
+);
+view!(
+    ckpt_stats_workers,
+    pg_finfo_ckpt_stats_workers,
+    workers::rows
+);
+view!(ckpt_stats_info, pg_finfo_ckpt_stats_info, info::rows);
+exported!(ckpt_stats_reset, pg_finfo_ckpt_stats_reset, reset::call);
+exported!(
+    ckpt_stats_segment_path,
+    pg_finfo_ckpt_stats_segment_path,
+    segment_path::call
+);

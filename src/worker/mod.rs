@@ -1,0 +1,138 @@
+//! The background workers: registration, and the skeleton that all of them share.
+//!
+//! *Runs in:* the postmaster registers; the rest in the workers.
+//! *Reads and writes:* the worker's row of the segment, the process's signal handlers.
+//! *Never:* does a worker's own work; connects to a database.
+//!
+//! A worker attaches the segment, then loops: reload, look, wait. An error of one round is one
+//! log line and a row in `ckpt_stats_workers`; the next round begins a second later. The order
+//! of the set-up is that of autoprewarm.c.
+
+mod monitor;
+mod status;
+
+use std::time::Duration;
+
+use pgrx::bgworkers::{
+    BackgroundWorker, BackgroundWorkerBuilder, BgWorkerStartTime, SignalWakeFlags,
+};
+use pgrx::pg_sys;
+use pgrx::prelude::*;
+
+use self::status::Status;
+use crate::{pgshim, settings, shmem};
+
+/// After an error, and before the postmaster starts a worker again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Called from `_PG_init` while `shared_preload_libraries` is loaded.
+pub(crate) fn register() {
+    BackgroundWorkerBuilder::new(monitor::NAME)
+        .set_type(monitor::NAME)
+        .set_library("ckptflush")
+        .set_function("ckptflush_monitor_main")
+        .enable_shmem_access(None)
+        // At once: crash recovery ends with a checkpoint, and a standby begins with one.
+        .set_start_time(BgWorkerStartTime::PostmasterStart)
+        .set_restart_time(Some(PAUSE))
+        .load();
+}
+
+/// One kind of worker.
+trait Work {
+    /// Look once. May raise.
+    fn round(&mut self);
+    /// `ckptflush.enabled` was switched off.
+    fn suspend(&mut self);
+    /// It was switched on again.
+    fn resume(&mut self);
+}
+
+/// Attach, then run rounds until the server stops or the worker is terminated.
+fn run<W: Work>(index: usize, name: &str, start: impl FnOnce(&'static statseg::Segment) -> W) {
+    BackgroundWorker::attach_signal_handlers(SignalWakeFlags::SIGHUP | SignalWakeFlags::SIGTERM);
+    let segment = shmem::require();
+    let mut status = Status::starting(segment, index, name);
+    let mut work = start(segment);
+    let mut enabled = true;
+    loop {
+        if BackgroundWorker::sighup_received() {
+            // SAFETY: rereads the configuration as every process does; errors unwind.
+            unsafe { pg_sys::ProcessConfigFile(pg_sys::GucContext::PGC_SIGHUP) };
+        }
+        if enabled != settings::enabled() {
+            enabled = settings::enabled();
+            if enabled {
+                work.resume();
+            } else {
+                work.suspend();
+                status.disabled();
+            }
+        }
+        let mut pause = enabled.then(settings::sample_interval);
+        if enabled {
+            match attempt(&mut work) {
+                Ok(()) => status.running(),
+                Err(error) => {
+                    status.failed(&error);
+                    pause = Some(PAUSE);
+                }
+            }
+        }
+        // False at SIGTERM and when the postmaster has died.
+        if !BackgroundWorker::wait_latch(pause) {
+            break;
+        }
+    }
+    status.stopped();
+    leave();
+}
+
+/// One round; an error is logged once and returned as text.
+fn attempt<W: Work>(work: &mut W) -> Result<(), String> {
+    let work = std::panic::AssertUnwindSafe(work);
+    PgTryBuilder::new(move || {
+        let work = work;
+        work.0.round();
+        Ok(())
+    })
+    .catch_others(|error| {
+        let report = match &error {
+            pg_sys::panic::CaughtError::PostgresError(report)
+            | pg_sys::panic::CaughtError::ErrorReport(report)
+            | pg_sys::panic::CaughtError::RustPanic {
+                ereport: report, ..
+            } => report,
+        };
+        let text = report.message().to_owned();
+        pgshim::forget_error_state();
+        ereport!(
+            PgLogLevel::LOG,
+            PgSqlErrorCode::ERRCODE_INTERNAL_ERROR,
+            format!("could not complete a round of a ckptflush worker: {text}")
+        );
+        Err(text)
+    })
+    .execute()
+}
+
+/// Exit so that the postmaster does what is right: after a stop of the server nothing, after
+/// `pg_terminate_backend` a new start, which takes a code other than 0 (bgworker.h).
+fn leave() {
+    let code = i32::from(!server_is_stopping());
+    // SAFETY: runs the exit callbacks and does not return.
+    unsafe { pg_sys::proc_exit(code) };
+}
+
+/// postmaster.c:pmdie writes its state into the last line of postmaster.pid before it signals
+/// any child. Without this a fast stop would log one more line than it does without us.
+fn server_is_stopping() -> bool {
+    match std::fs::read_to_string("postmaster.pid") {
+        Ok(text) => text
+            .lines()
+            .last()
+            .is_none_or(|line| line.trim() == "stopping"),
+        // The data directory is gone.
+        Err(_) => true,
+    }
+}
