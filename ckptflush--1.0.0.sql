@@ -209,7 +209,7 @@ COMMENT ON COLUMN ckpt_stats_progress.scheduled_end_at IS
 COMMENT ON COLUMN ckpt_stats_progress.eta_at IS
     'When the whole checkpoint is expected to end; NULL when nothing can be said yet.';
 COMMENT ON COLUMN ckpt_stats_progress.on_schedule IS
-    'Whether the checkpointer is on its schedule; NULL when it is not spread.';
+    'Whether it keeps to its schedule, but for the naps of the checkpointer; NULL when it is not spread.';
 
 CREATE FUNCTION ckpt_stats_history(
     OUT checkpoint_id bigint,

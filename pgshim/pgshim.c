@@ -79,6 +79,13 @@ ckf_pool_item(int32 index, ckf_item *item)
 	item->buffer = entry->buf_id;
 }
 
+static bool
+tag_is(const BufferTag *tag, const ckf_item *item)
+{
+	return TAG_TABLESPACE(*tag) == item->tablespace && TAG_RELATION(*tag) == item->relation &&
+		tag->forkNum == item->fork && tag->blockNum == item->block;
+}
+
 /*
  * Does the item's buffer still wait for this checkpoint's write?
  *
@@ -108,12 +115,36 @@ ckf_pool_flag(const ckf_item *item, uint32 *database, int32 *permanent)
 		return CKF_CLEAR;
 	if (((before | after) & BM_LOCKED) != 0 || (before & after & BM_TAG_VALID) == 0)
 		return CKF_UNKNOWN;
-	if (TAG_TABLESPACE(tag) != item->tablespace || TAG_RELATION(tag) != item->relation ||
-		tag.forkNum != item->fork || tag.blockNum != item->block)
+	if (!tag_is(&tag, item))
 		return CKF_CLEAR;
 	*database = TAG_DATABASE(tag);
 	*permanent = (before & BM_PERMANENT) != 0;
 	return CKF_NEEDED;
+}
+
+/*
+ * The database of the item's page, from its buffer: written or not, as long as the buffer still
+ * holds that page. The list itself has no database.
+ */
+int32
+ckf_pool_database(const ckf_item *item, uint32 *database)
+{
+	BufferDesc *desc;
+	BufferTag	tag;
+	uint32		before,
+				after;
+
+	if (item->buffer < 0 || item->buffer >= NBuffers)
+		return false;
+	desc = GetBufferDescriptor(item->buffer);
+	before = pg_atomic_read_u32(&desc->state);
+	pg_read_barrier();
+	tag = desc->tag;
+	pg_read_barrier();
+	after = pg_atomic_read_u32(&desc->state);
+	*database = TAG_DATABASE(tag);
+	return ((before | after) & BM_LOCKED) == 0 && (before & after & BM_TAG_VALID) != 0 &&
+		tag_is(&tag, item);
 }
 
 /* The phase that the checkpointer's wait event tells of. */
@@ -269,41 +300,6 @@ ckf_restore_log_level(void)
 {
 	(void) set_config_option_ext("log_min_messages", NULL, PGC_SUSET, PGC_S_SESSION,
 								 BOOTSTRAP_SUPERUSERID, GUC_ACTION_SET, true, LOG, false);
-}
-
-/* The level that the user asked for, whatever ckf_raise_log_level has set. */
-int32
-ckf_users_log_level(void)
-{
-	static const struct
-	{
-		const char *name;
-		int			level;
-	}			levels[] = {
-		{"debug5", DEBUG5}, {"debug4", DEBUG4}, {"debug3", DEBUG3}, {"debug2", DEBUG2},
-		{"debug1", DEBUG1}, {"debug", DEBUG2}, {"info", INFO}, {"notice", NOTICE},
-		{"warning", WARNING}, {"error", ERROR}, {"log", LOG}, {"fatal", FATAL},
-		{"panic", PANIC},
-	};
-	const char *name = GetConfigOptionResetString("log_min_messages");
-
-	for (size_t i = 0; name != NULL && i < lengthof(levels); i++)
-		if (strcmp(name, levels[i].name) == 0)
-			return levels[i].level;
-	return WARNING;				/* the setting's default */
-}
-
-/* elog.c:is_log_level_output, which is static: LOG sorts between ERROR and FATAL. */
-int32
-ckf_log_level_shows(int32 elevel, int32 log_level)
-{
-	if (elevel == LOG || elevel == LOG_SERVER_ONLY)
-		return log_level == LOG || log_level <= ERROR;
-	if (elevel == WARNING_CLIENT_ONLY)
-		return false;
-	if (log_level == LOG)
-		return elevel >= FATAL;
-	return elevel >= log_level;
 }
 
 /* Path below the data directory of one segment file of a relation. May palloc. */

@@ -88,6 +88,7 @@ extern int32 ckf_pool_size(void);
 extern uint64 ckf_pool_count_needed(int32 unlogged);
 extern void ckf_pool_item(int32 index, ckf_item *item);
 extern int32 ckf_pool_flag(const ckf_item *item, uint32 *database, int32 *permanent);
+extern int32 ckf_pool_database(const ckf_item *item, uint32 *database);
 extern int32 ckf_checkpointer_wait(void);
 extern int32 ckf_checkpointer_pid(void);
 extern int32 ckf_my_proc_number(void);
@@ -99,8 +100,6 @@ extern void ckf_core_counters_now(ckf_core_counters *counters);
 extern int32 ckf_control_file_redo(uint64 *redo);
 extern void ckf_raise_log_level(void);
 extern void ckf_restore_log_level(void);
-extern int32 ckf_users_log_level(void);
-extern int32 ckf_log_level_shows(int32 elevel, int32 log_level);
 extern void ckf_relation_path(uint32 database, uint32 tablespace, uint32 relation, int32 fork,
 							  uint32 segment, char *target, uint64 size);
 extern int32 ckf_facilities(void);

@@ -25,6 +25,7 @@ mod raw {
             database: *mut u32,
             permanent: *mut i32,
         ) -> i32;
+        pub(super) fn ckf_pool_database(item: *const RawItem, database: *mut u32) -> i32;
         pub(super) fn ckf_checkpointer_wait() -> i32;
         pub(super) fn ckf_checkpointer_pid() -> i32;
         pub(super) fn ckf_my_proc_number() -> i32;
@@ -34,8 +35,6 @@ mod raw {
         pub(super) fn ckf_checkpoint_stats(stats: *mut Checkpoint);
         pub(super) fn ckf_raise_log_level();
         pub(super) fn ckf_restore_log_level();
-        pub(super) fn ckf_users_log_level() -> i32;
-        pub(super) fn ckf_log_level_shows(elevel: i32, log_level: i32) -> i32;
         pub(super) fn ckf_facilities() -> i32;
         pub(super) fn ckf_forget_error_state();
     }
@@ -152,6 +151,28 @@ impl WorkList {
         let needed = unsafe { raw::ckf_pool_count_needed(i32::from(self.unlogged)) };
         usize::try_from(needed).unwrap_or(usize::MAX)
     }
+
+    /// Database of the item's page, 0 for a shared relation; `None` if the buffer holds another
+    /// page by now. The list has none.
+    pub(crate) fn database(&self, item: &Item) -> Option<u32> {
+        let item = RawItem::from(item);
+        let mut database = 0;
+        // SAFETY: two valid pointers; the C side checks the buffer number.
+        let found = unsafe { raw::ckf_pool_database(&raw const item, &raw mut database) };
+        (found != 0).then_some(database)
+    }
+}
+
+impl From<&Item> for RawItem {
+    fn from(item: &Item) -> Self {
+        Self {
+            tablespace: item.tablespace,
+            relation: item.relation,
+            fork: item.fork,
+            block: item.block,
+            buffer: item.buffer,
+        }
+    }
 }
 
 impl pacing::frontier::Pool for WorkList {
@@ -177,13 +198,7 @@ impl pacing::frontier::Pool for WorkList {
     }
 
     fn flag(&self, item: &Item) -> Flag {
-        let item = RawItem {
-            tablespace: item.tablespace,
-            relation: item.relation,
-            fork: item.fork,
-            block: item.block,
-            buffer: item.buffer,
-        };
+        let item = RawItem::from(item);
         let (mut database, mut permanent) = (0, 0);
         // SAFETY: three valid pointers; the C side checks the buffer number.
         let flag =
@@ -294,14 +309,6 @@ pub(crate) fn raise_log_level() {
 pub(crate) fn restore_log_level() {
     // SAFETY: as raise_log_level.
     unsafe { raw::ckf_restore_log_level() };
-}
-
-/// Would a record of this level be in the server's log, had nobody raised the level?
-pub(crate) fn user_sees(elevel: i32) -> bool {
-    // SAFETY: reads a setting that always exists.
-    let level = unsafe { raw::ckf_users_log_level() };
-    // SAFETY: compares two numbers.
-    unsafe { raw::ckf_log_level_shows(elevel, level) != 0 }
 }
 
 /// Longest path below the data directory: tablespace, version directory, database, file.

@@ -16,7 +16,7 @@ use pgrx::{PgLogLevel, pg_sys};
 use statseg::{Event, EventKind, Metric, Placement, Segment, SyncState};
 
 use super::message::{self, Said};
-use super::syncfile;
+use super::{loglevel, syncfile};
 use crate::process::{self, ProcessCell, now_us};
 use crate::{pgshim, settings, shmem};
 
@@ -39,6 +39,9 @@ pub(crate) fn observe(record: &mut pg_sys::ErrorData) {
     // Ours to swallow if the level was raised before this record was let through.
     let raised = RUNNING.get().is_some_and(|running| running.raised);
     match message::classify(text(record.message_id)) {
+        _ if !settings::enabled() => {
+            end();
+        }
         Said::Start { restartpoint } => started(segment, restartpoint, text(record.message)),
         Said::Complete { restartpoint } => completed(segment, restartpoint, text(record.message)),
         Said::Synced => synced(segment, text(record.message)),
@@ -46,7 +49,7 @@ pub(crate) fn observe(record: &mut pg_sys::ErrorData) {
         Said::Other if record.elevel >= PgLogLevel::ERROR as i32 => failed(segment),
         Said::Other => {}
     }
-    if raised && !pgshim::user_sees(record.elevel) {
+    if raised && !loglevel::user_sees(record.elevel) {
         record.output_to_server = false;
     }
 }
@@ -54,9 +57,6 @@ pub(crate) fn observe(record: &mut pg_sys::ErrorData) {
 fn started(segment: &Segment, restartpoint: bool, text: &[u8]) {
     // The one before has not been heard of again.
     failed(segment);
-    if !settings::enabled() {
-        return;
-    }
     let sync = SyncState {
         start_at: now_us(),
         ..SyncState::default()

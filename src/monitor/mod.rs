@@ -10,6 +10,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | [`checkpointer`] | log records of the checkpointer into events and sync times |
+//! | `loglevel` | what of the checkpointer's records the user wants in the log |
 //! | `message`, `syncfile` | pure: what a record says, which file a path names |
 //! | [`watch`] | the monitor: from events and wait events to begin and end |
 //! | `worklist` | the checkpointer's work list: progress, buffers per file |
@@ -18,6 +19,7 @@
 
 pub(crate) mod checkpointer;
 mod ended;
+mod loglevel;
 mod message;
 mod progress;
 mod syncfile;

@@ -148,7 +148,8 @@ impl Running {
                 .map(|rate| (rate * f64::from(pgrx::pg_sys::BLCKSZ)) as u64),
             scheduled_end_at: forecast::scheduled_end(&pace).map(moment),
             eta_at: eta.map(moment),
-            on_schedule: (!pace.immediate && pace.total > 0).then(|| forecast::on_schedule(&pace)),
+            on_schedule: (!pace.immediate && pace.total > 0)
+                .then(|| forecast::keeps_schedule(&pace)),
             updated_at: now,
             ..Progress::default()
         }
@@ -216,8 +217,13 @@ impl Running {
         if time <= 0.0 {
             return (None, None);
         }
-        let per_second = |from: u64, to: u64| Some(to.saturating_sub(from) as f64 / time);
-        (per_second(first.1, last.1), per_second(first.2, last.2))
+        let per_second = |grown: u64| Some(grown as f64 / time);
+        let written = last.1.saturating_sub(first.1);
+        (
+            // A handful of buffers between two naps says nothing of the speed.
+            per_second(written).filter(|_| written >= 20),
+            per_second(last.2.saturating_sub(first.2)),
+        )
     }
 }
 

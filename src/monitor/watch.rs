@@ -10,7 +10,7 @@
 //! again. The same two signs close a checkpoint whose end was never told: it failed, unless the
 //! control file names its redo pointer, which is written last (xlog.c:CreateCheckPoint).
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use pacing::forecast::Prior;
 use statseg::{
@@ -28,12 +28,12 @@ pub(crate) struct Monitor {
     state: MonitorState,
     running: Option<Running>,
     experience: Experience,
-    /// PostgreSQL's counters when the last checkpoint was over.
+    /// PostgreSQL's counters while no checkpoint was running.
     counters: CoreCounters,
+    /// When they were read.
+    counted: Instant,
     /// When a moved redo pointer was first seen without its event.
     unexplained_since: Option<Instant>,
-    /// How long an event may be late before the checkpoint counts as one that does not log.
-    patience: std::time::Duration,
 }
 
 impl Monitor {
@@ -49,13 +49,9 @@ impl Monitor {
             running: None,
             experience: experience(&state),
             counters: pgshim::core_counters(),
+            counted: Instant::now(),
             unexplained_since: None,
-            patience: std::time::Duration::from_millis(250),
         };
-        if state.last_redo_lsn == 0 {
-            // The first look of all: what is running now is not ours to time.
-            monitor.state.last_redo_lsn = pgshim::redo_pointer();
-        }
         monitor.resume();
         monitor.save();
         monitor
@@ -91,6 +87,7 @@ impl Monitor {
             self.end_untold();
         }
         self.notice_unlogged();
+        self.count_idle();
         self.publish();
         let spent = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.segment
@@ -98,18 +95,22 @@ impl Monitor {
             .record(spent);
     }
 
-    /// Switched off: forget the running checkpoint, whose end nobody will tell.
+    /// A checkpoint has just begun, and its work list is being made. Not for long: a checkpoint
+    /// that has nothing to write has no list at all.
+    pub(crate) fn is_looking_for_list(&self) -> bool {
+        self.running.as_ref().is_some_and(|running| {
+            let age = process::now_us() - running.started_at;
+            running.listed_files().is_none() && (0..LIST_WITHIN_US).contains(&age)
+        })
+    }
+
+    /// Switched off: forget the running checkpoint, whose end nobody will tell, and the redo
+    /// pointer, which may move unwatched.
     pub(crate) fn suspend(&mut self) {
         self.take_events();
         self.running = None;
         self.state.last_redo_lsn = 0;
         self.publish();
-    }
-
-    /// Switched on again: what happened meanwhile is not ours.
-    pub(crate) fn resume_watching(&mut self) {
-        self.state.last_redo_lsn = pgshim::redo_pointer();
-        self.counters = pgshim::core_counters();
     }
 
     /// Work off what the checkpointer has told since the last poll.
@@ -184,12 +185,17 @@ impl Monitor {
     /// Without log_checkpoints a moved redo pointer is the only sign of a start.
     fn notice_unlogged(&mut self) {
         let redo = pgshim::redo_pointer();
+        if self.state.last_redo_lsn == 0 {
+            // The first look of all, or the first one after we were switched off. It is 0 until
+            // the startup process has read the control file.
+            self.state.last_redo_lsn = redo;
+        }
         if self.running.is_some() || redo == self.state.last_redo_lsn {
             self.unexplained_since = None;
             return;
         }
         let since = *self.unexplained_since.get_or_insert_with(Instant::now);
-        if pgshim::logs_checkpoints() && since.elapsed() < self.patience {
+        if pgshim::logs_checkpoints() && since.elapsed() < PATIENCE {
             return; // its record is on the way
         }
         self.unexplained_since = None;
@@ -199,6 +205,20 @@ impl Monitor {
         // checkpointer cannot be one that has not begun.
         if matches!(pgshim::checkpointer_wait(), Wait::Idle | Wait::Absent) {
             self.end_untold();
+        }
+    }
+
+    /// Keep PostgreSQL's counters of the time before a checkpoint: it is not logged by surprise,
+    /// and at the start of the server or by a reset they change without one.
+    fn count_idle(&mut self) {
+        if self.running.is_some() || self.counted.elapsed() < COUNT_EVERY {
+            return;
+        }
+        let counters = pgshim::core_counters();
+        self.counted = Instant::now();
+        // A checkpoint that began meanwhile may be in them.
+        if pgshim::redo_pointer() == self.state.last_redo_lsn {
+            self.counters = counters;
         }
     }
 
@@ -261,6 +281,14 @@ fn current_sync(segment: &Segment, running: &Running) -> Option<SyncState> {
     let sync = segment.sync_state().read().ok()?;
     (running.flags.is_some() && sync.start_at + SLACK_US >= running.started_at).then_some(sync)
 }
+
+/// How long the record of a start may be late before the checkpoint counts as not logged.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// The list of 8 GB of dirty buffers is filled and sorted within this.
+const LIST_WITHIN_US: i64 = 5_000_000;
+
+const COUNT_EVERY: Duration = Duration::from_secs(1);
 
 /// The checkpointer writes the sync state a moment before it tells the start.
 const SLACK_US: i64 = 1_000_000;

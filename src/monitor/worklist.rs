@@ -4,10 +4,10 @@
 //! through [`crate::pgshim`], without a lock; writes the segment's `files_written`.
 //! *Never:* writes to the list: a lost entry would be a lost buffer.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use pacing::frontier::{Flag, Frontier, Item, Pool, locate};
+use pacing::frontier::{Frontier, Item, Pool, locate};
 use statseg::{FileKey, Metric, Placement, Segment};
 
 use crate::pgshim::{self, WorkList};
@@ -23,15 +23,18 @@ const PUBLISH_EVERY: Duration = Duration::from_secs(1);
 /// md.c:RELSEG_SIZE of a standard build, in blocks.
 const SEGMENT_BLOCKS: u32 = pgrx::pg_sys::RELSEG_SIZE;
 
+/// Stands for a database that could not be told; no object has this identifier.
+const UNKNOWN: u32 = u32::MAX;
+
 /// The located list of one checkpoint.
 pub(super) struct Follower {
     list: WorkList,
     frontier: Frontier,
-    /// Database of each item. The list has none, the descriptor loses it when it is written.
+    /// Database of each item: the list has none, and the buffer may hold another page later.
     databases: Vec<u32>,
     files: usize,
     /// Buffers written and not yet published.
-    written: HashMap<FileKey, u64>,
+    written: Written,
     published: Instant,
     /// No item was seen written yet: the list may still turn out to be incomplete.
     settled: bool,
@@ -42,16 +45,16 @@ impl Follower {
     pub(super) fn find(list: WorkList) -> Option<Self> {
         let total = locate(&list, list.count_needed())?;
         let databases = databases(&list, total);
-        let files = (0..total)
-            .map(|index| file(&list.item(index), databases[index]))
-            .collect::<HashSet<_>>()
-            .len();
+        let mut listed = Written::default();
+        for (index, database) in databases.iter().enumerate() {
+            listed.count(file(&list.item(index), *database));
+        }
         Some(Self {
             list,
             frontier: Frontier::new(&list, total),
             databases,
-            files,
-            written: HashMap::new(),
+            files: listed.files(),
+            written: Written::default(),
             published: Instant::now(),
             settled: false,
         })
@@ -82,7 +85,7 @@ impl Follower {
         let (written, databases) = (&mut self.written, &self.databases);
         self.frontier
             .advance(&self.list, LOOKS_PER_POLL, |index, item| {
-                *written.entry(file(item, databases[index])).or_default() += 1;
+                written.count(file(item, databases[index]));
             });
         true
     }
@@ -91,7 +94,7 @@ impl Follower {
     pub(super) fn finish(&mut self) {
         let (written, databases) = (&mut self.written, &self.databases);
         self.frontier.finish(&self.list, |index, item| {
-            *written.entry(file(item, databases[index])).or_default() += 1;
+            written.count(file(item, databases[index]));
         });
     }
 
@@ -102,7 +105,7 @@ impl Follower {
         }
         self.published = Instant::now();
         let table = segment.files_written();
-        for (key, buffers) in self.written.drain() {
+        for (key, buffers) in self.written.take().filter(|(key, _)| known(key)) {
             let placement = table.update(&key, &path(&key), used, |stats| {
                 stats.buffers_written += buffers;
             });
@@ -113,40 +116,62 @@ impl Follower {
     }
 }
 
-/// The database of each of the first `total` items.
-///
-/// An item that is written already has lost its descriptor. Its database is then taken from the
-/// neighbour before it, which is right but where catalogs with equal file numbers in several
-/// databases alternate; there it is a guess, for the few buffers written before the first look.
-fn databases(list: &WorkList, total: usize) -> Vec<u32> {
-    let mut known: Option<(u32, u32)> = None;
-    (0..total)
-        .map(|index| {
-            let item = list.item(index);
-            if let Flag::Needed { database, .. } = list.flag(&item) {
-                known = Some((item.relation, database));
-                return database;
-            }
-            match known {
-                Some((relation, database)) if relation == item.relation => database,
-                _ => following_database(list, index, total),
-            }
-        })
-        .collect()
+/// Buffers by file. Items come in the order of the list, so most belong to the file of the one
+/// before and cost no look-up.
+#[derive(Default)]
+struct Written {
+    last: Option<(FileKey, u64)>,
+    others: HashMap<FileKey, u64>,
 }
 
-/// The database of the next item of the same relation that still has one; 0 when there is none.
-fn following_database(list: &WorkList, index: usize, total: usize) -> u32 {
-    const LOOK_AHEAD: usize = 64;
-    let relation = list.item(index).relation;
-    (index..total.min(index + LOOK_AHEAD))
-        .map(|next| list.item(next))
-        .take_while(|item| item.relation == relation)
-        .find_map(|item| match list.flag(&item) {
-            Flag::Needed { database, .. } => Some(database),
-            _ => None,
-        })
-        .unwrap_or(0)
+impl Written {
+    fn count(&mut self, file: FileKey) {
+        match &mut self.last {
+            Some((last, buffers)) if *last == file => *buffers += 1,
+            last => {
+                if let Some((key, buffers)) = last.replace((file, 1)) {
+                    *self.others.entry(key).or_default() += buffers;
+                }
+            }
+        }
+    }
+
+    /// Number of files counted.
+    fn files(mut self) -> usize {
+        self.take().count()
+    }
+
+    fn take(&mut self) -> impl Iterator<Item = (FileKey, u64)> + use<> {
+        if let Some((key, buffers)) = self.last.take() {
+            *self.others.entry(key).or_default() += buffers;
+        }
+        std::mem::take(&mut self.others).into_iter()
+    }
+}
+
+/// The database of each of the first `total` items.
+///
+/// The buffer that the item names knows it, written or not, until another page takes its place.
+/// For a page that has left the pool before this first look, its neighbour on the list speaks;
+/// wrong only where catalogs with equal file numbers in several databases alternate.
+fn databases(list: &WorkList, total: usize) -> Vec<u32> {
+    let mut known: Option<(Item, u32)> = None;
+    let database = |index| {
+        let item = list.item(index);
+        if let Some(database) = list.database(&item) {
+            known = Some((item, database));
+            return database;
+        }
+        match known {
+            Some((neighbour, database)) if same_relation(&neighbour, &item) => database,
+            _ => UNKNOWN,
+        }
+    };
+    (0..total).map(database).collect()
+}
+
+fn same_relation(one: &Item, other: &Item) -> bool {
+    (one.tablespace, one.relation) == (other.tablespace, other.relation)
 }
 
 /// The file that an item's block lies in.
@@ -158,6 +183,17 @@ fn file(item: &Item, database: u32) -> FileKey {
         fork: u32::try_from(item.fork).unwrap_or(0),
         segment: item.block / SEGMENT_BLOCKS,
     }
+}
+
+/// A file whose database could not be told has no path: its few buffers are in no row.
+fn known(key: &FileKey) -> bool {
+    !matches!(
+        key,
+        FileKey::Relation {
+            database: UNKNOWN,
+            ..
+        }
+    )
 }
 
 fn path(key: &FileKey) -> String {

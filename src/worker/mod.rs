@@ -40,12 +40,11 @@ pub(crate) fn register() {
 
 /// One kind of worker.
 trait Work {
-    /// Look once. May raise.
-    fn round(&mut self);
-    /// `ckptflush.enabled` was switched off.
+    /// Look once, and say how long to wait until the next look. May raise.
+    fn round(&mut self) -> Duration;
+    /// `ckptflush.enabled` was switched off: leave everything as if idle. The next round comes
+    /// when it is switched on again.
     fn suspend(&mut self);
-    /// It was switched on again.
-    fn resume(&mut self);
 }
 
 /// Attach, then run rounds until the server stops or the worker is terminated.
@@ -62,23 +61,21 @@ fn run<W: Work>(index: usize, name: &str, start: impl FnOnce(&'static statseg::S
         }
         if enabled != settings::enabled() {
             enabled = settings::enabled();
-            if enabled {
-                work.resume();
-            } else {
+            if !enabled {
                 work.suspend();
                 status.disabled();
             }
         }
-        let mut pause = enabled.then(settings::sample_interval);
-        if enabled {
-            match attempt(&mut work) {
-                Ok(()) => status.running(),
-                Err(error) => {
-                    status.failed(&error);
-                    pause = Some(PAUSE);
-                }
+        let pause = enabled.then(|| match attempt(&mut work) {
+            Ok(pause) => {
+                status.running();
+                pause
             }
-        }
+            Err(error) => {
+                status.failed(&error);
+                PAUSE
+            }
+        });
         // False at SIGTERM and when the postmaster has died.
         if !BackgroundWorker::wait_latch(pause) {
             break;
@@ -89,12 +86,11 @@ fn run<W: Work>(index: usize, name: &str, start: impl FnOnce(&'static statseg::S
 }
 
 /// One round; an error is logged once and returned as text.
-fn attempt<W: Work>(work: &mut W) -> Result<(), String> {
+fn attempt<W: Work>(work: &mut W) -> Result<Duration, String> {
     let work = std::panic::AssertUnwindSafe(work);
     PgTryBuilder::new(move || {
         let work = work;
-        work.0.round();
-        Ok(())
+        Ok(work.0.round())
     })
     .catch_others(|error| {
         let report = match &error {

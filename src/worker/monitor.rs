@@ -3,28 +3,37 @@
 //! *Runs in:* that worker. *Reads and writes:* nothing itself.
 //! *Never:* holds logic.
 
+use std::time::Duration;
+
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 
 use super::Work;
 use crate::monitor::watch::Monitor;
+use crate::settings;
 
 pub(super) const NAME: &str = "ckptflush monitor";
+
+/// A checkpoint writes in a burst first, up to a second behind its schedule: by how soon its list
+/// is found, the pages of that burst are still in the pool.
+const SOON: Duration = Duration::from_millis(10);
 
 /// Row of `ckpt_stats_workers`.
 const INDEX: usize = 0;
 
 impl Work for Monitor {
-    fn round(&mut self) {
+    fn round(&mut self) -> Duration {
         self.poll();
+        // Not longer than the user wants, if that is shorter.
+        if self.is_looking_for_list() {
+            settings::sample_interval().min(SOON)
+        } else {
+            settings::sample_interval()
+        }
     }
 
     fn suspend(&mut self) {
         Monitor::suspend(self);
-    }
-
-    fn resume(&mut self) {
-        self.resume_watching();
     }
 }
 

@@ -2,14 +2,15 @@
 //!
 //! *Runs in:* any process; the monitor worker and the views call it.
 //! *Reads and writes:* its arguments only.
-//! *Never:* reads a clock or a setting: every number is given in [`Pace`], [`Prior`], [`SyncProgress`].
+//! *Never:* reads a clock or a setting: every number is given in [`Pace`], [`Prior`] and
+//! [`SyncProgress`].
 //!
 //! All times are seconds since the start of the checkpoint (`ckpt_start_time`), unless they are
 //! said to be durations. Paths are below PostgreSQL's `src/backend`.
 
 mod schedule;
 
-pub use schedule::{on_schedule, scheduled_end, write_end};
+pub use schedule::{keeps_schedule, on_schedule, scheduled_end, write_end};
 
 /// How much more or fewer files than last time may scale the expected sync time. A single large
 /// file can take as long as many small ones, so beyond this the number of files says nothing.

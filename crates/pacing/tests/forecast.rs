@@ -155,9 +155,10 @@ proptest! {
         prop_assert!(largest_error(&model) < 0.15);
     }
 
-    /// Too few buffers to fill the time: a nap after each.
+    /// Too few buffers to fill the time: a nap after each. With fewer than 20 one buffer, or one
+    /// poll, is more than the tolerance.
     #[test]
-    fn short_list(buffers in 10..200_u64, cost in 0.0..0.05) {
+    fn short_list(buffers in 20..200_u64, cost in 0.0..0.05) {
         let model = Model { cost, ..Model::spread(buffers, 300.0, 0.9) };
         prop_assert!(error_at(&model, 0.25, true).abs() < 0.15);
         prop_assert!(error_at(&model, 0.25, false).abs() < 0.15);
@@ -170,9 +171,9 @@ proptest! {
         prop_assert!(largest_error(&model) < 0.15);
     }
 
-    /// The disk needs longer than the schedule gives.
+    /// The disk needs about as long as the schedule gives, or longer.
     #[test]
-    fn slow_disk(buffers in 3000..30_000_u64, factor in 1.05..4.0, preparing in 0.0..3.0) {
+    fn slow_disk(buffers in 3000..30_000_u64, factor in 0.5..4.0, preparing in 0.0..3.0) {
         let cost = factor * 54.0 / buffers as f64;
         let model = Model { cost, preparing, ..Model::spread(buffers, 60.0, 0.9) };
         prop_assert!(error_at(&model, 0.25, true).abs() < 0.1);

@@ -17,6 +17,14 @@ pub fn on_schedule(pace: &Pace) -> bool {
     scaled_progress(pace) >= position(pace)
 }
 
+/// Whether it keeps to its schedule, seen from outside. The checkpointer asks [`on_schedule`]
+/// right after a write, and "yes" is followed by a nap; so whoever looks at another moment finds
+/// it just behind. This is false only when it is behind by more than the naps explain.
+#[must_use]
+pub fn keeps_schedule(pace: &Pace) -> bool {
+    !lags(pace)
+}
+
 /// When the schedule alone says that the write phase shall end: the earlier of
 /// `checkpoint_timeout` and the WAL of `max_wal_size`, each times the completion target. May lie
 /// in the past. `None` when immediate.
@@ -50,8 +58,7 @@ pub fn write_end(pace: &Pace) -> Option<f64> {
     if remaining <= 0.0 {
         return Some(pace.elapsed);
     }
-    let by_speed = rate_or_average(pace.write_rate, pace.done, pace.elapsed)
-        .map(|rate| pace.elapsed + remaining / rate);
+    let by_speed = speed_end(pace, remaining);
     let Some(scheduled) = scheduled_end(pace) else {
         return by_speed;
     };
@@ -93,18 +100,28 @@ fn wal_room(pace: &Pace) -> f64 {
 fn wal_end(pace: &Pace) -> f64 {
     let used = count(pace.wal_since_start);
     let allowed = wal_room(pace) * pace.completion_target;
-    // What lies behind is told by the average.
-    let lately = pace.wal_rate.filter(|_| used < allowed);
-    rate_or_average(lately, pace.wal_since_start, pace.elapsed)
-        .map_or(f64::INFINITY, |rate| pace.elapsed + (allowed - used) / rate)
+    let average = used / pace.elapsed;
+    let rate = match pace.wal_rate {
+        Some(lately) if used < allowed => lately,
+        // What lies behind is told by the average.
+        _ => average,
+    };
+    if rate > 0.0 && rate.is_finite() {
+        pace.elapsed + (allowed - used) / rate
+    } else {
+        f64::INFINITY
+    }
 }
 
-/// The rate lately, or where it is not known or zero the average; `None` if that is zero too.
-fn rate_or_average(lately: Option<f64>, so_far: u64, elapsed: f64) -> Option<f64> {
-    [lately, Some(count(so_far) / elapsed)]
-        .into_iter()
-        .flatten()
-        .find(|rate| *rate > 0.0 && rate.is_finite())
+/// When all is written at the speed so far. Nothing written lately is a stall and tells nothing,
+/// so then too the average has to serve.
+fn speed_end(pace: &Pace, remaining: f64) -> Option<f64> {
+    let average = count(pace.done) / pace.elapsed;
+    let rate = pace
+        .write_rate
+        .filter(|rate| *rate > 0.0)
+        .unwrap_or(average);
+    (rate > 0.0 && rate.is_finite()).then(|| pace.elapsed + remaining / rate)
 }
 
 /// Whether the checkpoint is further behind its schedule than the naps explain: behind already
@@ -137,6 +154,16 @@ mod tests {
             ..busy
         };
         close(scheduled_end(&calmed), 270.0);
+        let idle = Pace {
+            wal_rate: Some(0.0),
+            ..busy
+        };
+        close(scheduled_end(&idle), 270.0);
+        let used_up = Pace {
+            wal_since_start: 11520 << 20,
+            ..idle
+        };
+        close(scheduled_end(&used_up), 33.75);
         assert_eq!(
             scheduled_end(&Pace {
                 immediate: true,
@@ -153,7 +180,14 @@ mod tests {
             ..QUARTER
         };
         assert!(!on_schedule(&hair));
+        assert!(keeps_schedule(&hair));
         close(write_end(&hair), 270.0);
+        let overdue = Pace {
+            elapsed: 270.1,
+            done: 9999,
+            ..QUARTER
+        };
+        close(write_end(&overdue), 270.1);
     }
 
     #[test]
@@ -162,6 +196,7 @@ mod tests {
             done: 1250,
             ..QUARTER
         };
+        assert!(!keeps_schedule(&slow));
         close(write_end(&slow), 540.0);
         // It was slow, and is fast enough now to catch up with the schedule.
         let recovered = Pace {
@@ -169,6 +204,11 @@ mod tests {
             ..slow
         };
         close(write_end(&recovered), 270.0);
+        let stalled = Pace {
+            write_rate: Some(0.0),
+            ..slow
+        };
+        close(write_end(&stalled), 540.0);
         close(
             write_end(&Pace {
                 immediate: true,

@@ -290,6 +290,22 @@ mod tests {
     }
 
     #[test]
+    fn a_cursor_left_without_budget_gets_the_whole_of_the_next() {
+        // The first tablespace cannot move, and the 65th look-up tells; the second needs 65 too.
+        let first = format!("{}{}N", "N".repeat(17), ".".repeat(47));
+        let second = format!("N{}", ".".repeat(64));
+        let mut pool = Small::line(&flags(&(first + &second)));
+        for item in &mut pool.list[65..] {
+            item.tablespace = 2;
+        }
+        let mut frontier = Frontier::new(&pool, 130);
+        assert!(!frontier.advance(&pool, 65, |_, _| {}));
+        assert_eq!(frontier.done(), 0);
+        assert!(!frontier.advance(&pool, 65, |_, _| {}));
+        assert_eq!(frontier.done(), 1);
+    }
+
+    #[test]
     fn a_list_that_grew_is_noticed() {
         let mut pool = Small::line(&[NEEDED; 9]);
         pool.list.truncate(5);
