@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "access/xlog.h"
-#include "access/xlogrecovery.h"
 #include "catalog/pg_authid_d.h"
 #include "catalog/pg_control.h"
 #include "common/controldata_utils.h"
@@ -21,12 +20,8 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "port/atomics.h"
-#include "postmaster/bgwriter.h"
 #include "storage/buf_internals.h"
-#include "storage/bufmgr.h"
-#include "storage/condition_variable.h"
 #include "storage/latch.h"
-#include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "utils/guc.h"
 #include "utils/wait_event.h"
@@ -208,26 +203,6 @@ ckf_wake(int32 proc_number, int32 pid)
 		SetLatch(&proc->procLatch);
 }
 
-/* The settings and positions that a checkpoint's pace depends on. */
-void
-ckf_pace_now(ckf_pace *pace)
-{
-	pace->in_recovery = RecoveryInProgress();
-	pace->redo = GetRedoRecPtr();
-	pace->position = pace->in_recovery ? GetXLogReplayRecPtr(NULL) : GetInsertRecPtr();
-	pace->wal_segment_bytes = wal_segment_size;
-	pace->checkpoint_segments = CheckPointSegments;
-	pace->timeout = CheckPointTimeout;
-	pace->completion_target = CheckPointCompletionTarget;
-}
-
-/* Redo pointer of the running or last checkpoint. */
-uint64
-ckf_redo_pointer(void)
-{
-	return GetRedoRecPtr();
-}
-
 /* The figures that the "checkpoint complete" message is made from; checkpointer only. */
 void
 ckf_checkpoint_stats(ckf_checkpoint *stats)
@@ -340,16 +315,4 @@ ckf_facilities(void)
 #endif
 	close(file);
 	return found;
-}
-
-/*
- * What autovacuum's launcher and the bgwriter release after an ERROR outside a transaction
- * (bgwriter.c:BackgroundWriterMain), as far as a worker without relations can hold it.
- */
-void
-ckf_forget_error_state(void)
-{
-	LWLockReleaseAll();
-	ConditionVariableCancelSleep();
-	pgstat_report_wait_end();
 }

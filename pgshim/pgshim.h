@@ -39,18 +39,6 @@ typedef enum ckf_wait
 	CKF_WAIT_ABSENT = 5			/* there is no checkpointer */
 } ckf_wait;
 
-/* Inputs of checkpointer.c:IsCheckpointOnSchedule, and the redo pointer. */
-typedef struct ckf_pace
-{
-	uint64		redo;
-	uint64		position;		/* insert position, on a standby replay position */
-	int64		wal_segment_bytes;
-	int64		checkpoint_segments;
-	int64		timeout;		/* s */
-	double		completion_target;
-	int32		in_recovery;
-} ckf_pace;
-
 /* CheckpointStats of the checkpointer, typed and for every major; moments in TimestampTz. */
 typedef struct ckf_checkpoint
 {
@@ -93,8 +81,6 @@ extern int32 ckf_checkpointer_wait(void);
 extern int32 ckf_checkpointer_pid(void);
 extern int32 ckf_my_proc_number(void);
 extern void ckf_wake(int32 proc_number, int32 pid);
-extern void ckf_pace_now(ckf_pace *pace);
-extern uint64 ckf_redo_pointer(void);
 extern void ckf_checkpoint_stats(ckf_checkpoint *stats);
 extern void ckf_core_counters_now(ckf_core_counters *counters);
 extern int32 ckf_control_file_redo(uint64 *redo);
@@ -103,6 +89,5 @@ extern void ckf_restore_log_level(void);
 extern void ckf_relation_path(uint32 database, uint32 tablespace, uint32 relation, int32 fork,
 							  uint32 segment, char *target, uint64 size);
 extern int32 ckf_facilities(void);
-extern void ckf_forget_error_state(void);
 
 #endif							/* CKPTFLUSH_PGSHIM_H */

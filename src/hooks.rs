@@ -16,9 +16,9 @@ static PREVIOUS_SHMEM: ProcessCell<pg_sys::shmem_startup_hook_type> = ProcessCel
 /// Called from `_PG_init` while `shared_preload_libraries` is loaded.
 pub(crate) fn install() {
     // SAFETY: hook pointers are plain globals of this single-threaded process.
-    let (log, startup) = unsafe { (pg_sys::emit_log_hook, pg_sys::shmem_startup_hook) };
-    PREVIOUS_LOG.set(log);
-    PREVIOUS_SHMEM.set(startup);
+    PREVIOUS_LOG.set(unsafe { pg_sys::emit_log_hook });
+    // SAFETY: as above.
+    PREVIOUS_SHMEM.set(unsafe { pg_sys::shmem_startup_hook });
     // SAFETY: as above; the functions live as long as the library, which is never unloaded.
     unsafe { pg_sys::emit_log_hook = Some(emit_log) };
     // SAFETY: as above.

@@ -36,6 +36,7 @@
 //! | [`worker`] | registration and skeleton of the background workers |
 //! | [`views`] | one file per view: snapshot to rows |
 //! | [`pgshim`] | the border to C: PostgreSQL's inner parts |
+//! | [`server`] | the server's public functions and variables, made safe |
 //! | [`error`], [`process`] | small helpers |
 
 mod error;
@@ -43,6 +44,7 @@ mod hooks;
 mod monitor;
 mod pgshim;
 mod process;
+mod server;
 mod settings;
 mod shmem;
 mod views;

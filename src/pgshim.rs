@@ -13,7 +13,7 @@ use pacing::frontier::{Flag, Item};
 mod raw {
     use std::ffi::c_char;
 
-    use super::{Checkpoint, CoreCounters, Pace, RawItem};
+    use super::{Checkpoint, CoreCounters, RawItem};
 
     // None of these can raise: they read memory, set an enum or a latch.
     unsafe extern "C" {
@@ -30,13 +30,10 @@ mod raw {
         pub(super) fn ckf_checkpointer_pid() -> i32;
         pub(super) fn ckf_my_proc_number() -> i32;
         pub(super) fn ckf_wake(proc_number: i32, pid: i32);
-        pub(super) fn ckf_pace_now(pace: *mut Pace);
-        pub(super) fn ckf_redo_pointer() -> u64;
         pub(super) fn ckf_checkpoint_stats(stats: *mut Checkpoint);
         pub(super) fn ckf_raise_log_level();
         pub(super) fn ckf_restore_log_level();
         pub(super) fn ckf_facilities() -> i32;
-        pub(super) fn ckf_forget_error_state();
     }
 
     // These allocate or take a lock, so they may raise: call them through `guarded` only.
@@ -64,21 +61,6 @@ struct RawItem {
     fork: i32,
     block: u32,
     buffer: i32,
-}
-
-/// Inputs of checkpointer.c:IsCheckpointOnSchedule, and the redo pointer (pgshim.h:ckf_pace).
-#[repr(C)]
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Pace {
-    pub(crate) redo: u64,
-    /// Insert position; in recovery the replay position.
-    pub(crate) position: u64,
-    pub(crate) wal_segment_bytes: i64,
-    pub(crate) checkpoint_segments: i64,
-    /// checkpoint_timeout, seconds.
-    pub(crate) timeout: i64,
-    pub(crate) completion_target: f64,
-    pub(crate) in_recovery: i32,
 }
 
 /// `CheckpointStats` (xlog.h), moments as server timestamps (pgshim.h:ckf_checkpoint).
@@ -251,14 +233,6 @@ pub(crate) fn wake(proc_number: u32, pid: u32) {
     unsafe { raw::ckf_wake(number, pid) };
 }
 
-/// The settings and positions that a checkpoint's pace depends on.
-pub(crate) fn pace_now() -> Pace {
-    let mut pace = Pace::default();
-    // SAFETY: a valid pointer to the mirrored struct.
-    unsafe { raw::ckf_pace_now(&raw mut pace) };
-    pace
-}
-
 /// The figures of the checkpoint that has just ended. In the checkpointer only: elsewhere the
 /// variable is empty.
 pub(crate) fn checkpoint_stats() -> Checkpoint {
@@ -266,18 +240,6 @@ pub(crate) fn checkpoint_stats() -> Checkpoint {
     // SAFETY: a valid pointer to the mirrored struct.
     unsafe { raw::ckf_checkpoint_stats(&raw mut stats) };
     stats
-}
-
-/// Redo pointer of the running or last checkpoint (xlog.c:GetRedoRecPtr).
-pub(crate) fn redo_pointer() -> u64 {
-    // SAFETY: reads one word under a spinlock, which is allowed in a critical section.
-    unsafe { raw::ckf_redo_pointer() }
-}
-
-/// `log_checkpoints`, as this process has it.
-pub(crate) fn logs_checkpoints() -> bool {
-    // SAFETY: a plain bool, changed by a reload of this process only.
-    unsafe { pgrx::pg_sys::log_checkpoints }
 }
 
 /// PostgreSQL's own counters, as last published by the checkpointer.
@@ -340,10 +302,4 @@ pub(crate) fn facilities() -> (bool, bool) {
     // SAFETY: opens and closes one file of the data directory.
     let found = unsafe { raw::ckf_facilities() };
     (found & 1 != 0, found & 2 != 0)
-}
-
-/// Release what an ERROR outside a transaction may have left: see pgshim.c.
-pub(crate) fn forget_error_state() {
-    // SAFETY: for a worker without transaction, as in bgwriter.c's error recovery.
-    unsafe { raw::ckf_forget_error_state() };
 }

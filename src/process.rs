@@ -42,10 +42,10 @@ pub(crate) fn is_checkpointer() -> bool {
 
 /// False in a child of the postmaster.
 pub(crate) fn is_postmaster() -> bool {
-    // SAFETY: plain bools, set once at start (globals.c).
-    let (environment, child) =
-        unsafe { (pg_sys::IsPostmasterEnvironment, pg_sys::IsUnderPostmaster) };
-    environment && !child
+    // SAFETY: a plain bool, set once at start (globals.c).
+    let environment = unsafe { pg_sys::IsPostmasterEnvironment };
+    // SAFETY: likewise.
+    environment && !unsafe { pg_sys::IsUnderPostmaster }
 }
 
 /// This process's pid.

@@ -18,7 +18,7 @@ use statseg::{Event, EventKind, Metric, Placement, Segment, SyncState};
 use super::message::{self, Said};
 use super::{loglevel, syncfile};
 use crate::process::{self, ProcessCell, now_us};
-use crate::{pgshim, settings, shmem};
+use crate::{pgshim, server, settings, shmem};
 
 /// The checkpoint that this process is in.
 #[derive(Clone, Copy)]
@@ -76,7 +76,7 @@ fn started(segment: &Segment, restartpoint: bool, text: &[u8]) {
         Event {
             flags: message::flags(text),
             // xlog.c sets it before it logs the start, for restartpoints too.
-            redo_lsn: pgshim::redo_pointer(),
+            redo_lsn: server::redo_pointer(),
             ..event(EventKind::Start, restartpoint)
         },
     );
@@ -129,7 +129,7 @@ fn completed(segment: &Segment, restartpoint: bool, text: &[u8]) {
     tell(
         segment,
         Event {
-            redo_lsn: pgshim::redo_pointer(),
+            redo_lsn: server::redo_pointer(),
             buffers_written: count(stats.buffers_written),
             slru_written: count(stats.slru_written),
             start_at: moment(stats.start_at),

@@ -12,6 +12,7 @@ use statseg::{Cause, Kind, Phase, Progress, Segment, SyncState};
 use super::message::flag;
 use super::worklist::Follower;
 use crate::pgshim::{self, Wait, WorkList};
+use crate::server;
 
 /// Rates are taken over this long, so that they follow a change of load and do not flicker.
 const RATE_WINDOW_US: i64 = 10_000_000;
@@ -66,7 +67,7 @@ impl Running {
             known_cause: None,
             phase: Phase::Preparing,
             follower: None,
-            start_position: pgshim::pace_now().position,
+            start_position: server::pace().position,
             sync_started_at: None,
             samples: VecDeque::new(),
         }
@@ -108,7 +109,7 @@ impl Running {
     ) -> Progress {
         self.follow();
         self.enter(phase_of(wait, self.follower.is_some(), sync), now);
-        let pace = pgshim::pace_now();
+        let pace = server::pace();
         let done = self.follower.as_ref().map(Follower::done);
         self.sample(now, done.unwrap_or(0), pace.position);
         let estimate = self
@@ -191,7 +192,7 @@ impl Running {
         }
     }
 
-    fn pace(&self, now: i64, pace: &pgshim::Pace, done: u64) -> Pace {
+    fn pace(&self, now: i64, pace: &server::Pace, done: u64) -> Pace {
         let (write_rate, wal_rate) = self.rates();
         Pace {
             immediate: self.flags.is_some_and(|flags| flags & NOT_SPREAD != 0),
@@ -200,11 +201,11 @@ impl Running {
             total: self.follower.as_ref().map_or(0, Follower::total),
             write_rate,
             completion_target: pace.completion_target,
-            timeout: pace.timeout as f64,
+            timeout: f64::from(pace.timeout),
             wal_since_start: pace.position.saturating_sub(self.start_position),
             wal_rate,
-            wal_segment_size: u64::try_from(pace.wal_segment_bytes).unwrap_or(0),
-            checkpoint_segments: i32::try_from(pace.checkpoint_segments).unwrap_or(i32::MAX),
+            wal_segment_size: pace.wal_segment_bytes,
+            checkpoint_segments: pace.checkpoint_segments,
         }
     }
 

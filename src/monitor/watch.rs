@@ -20,7 +20,7 @@ use statseg::{
 use super::ended;
 use super::progress::{Experience, Running};
 use crate::pgshim::{self, CoreCounters, Wait};
-use crate::process;
+use crate::{process, server};
 
 /// What the monitor knows between two polls.
 pub(crate) struct Monitor {
@@ -184,7 +184,7 @@ impl Monitor {
 
     /// Without log_checkpoints a moved redo pointer is the only sign of a start.
     fn notice_unlogged(&mut self) {
-        let redo = pgshim::redo_pointer();
+        let redo = server::redo_pointer();
         if self.state.last_redo_lsn == 0 {
             // The first look of all, or the first one after we were switched off. It is 0 until
             // the startup process has read the control file.
@@ -195,11 +195,11 @@ impl Monitor {
             return;
         }
         let since = *self.unexplained_since.get_or_insert_with(Instant::now);
-        if pgshim::logs_checkpoints() && since.elapsed() < PATIENCE {
+        if server::logs_checkpoints() && since.elapsed() < PATIENCE {
             return; // its record is on the way
         }
         self.unexplained_since = None;
-        let kind = kind(pgshim::pace_now().in_recovery != 0);
+        let kind = kind(server::in_recovery());
         self.begin(kind, None, process::now_us(), redo);
         // Shorter than a poll: it is over already. Read after the redo pointer, an idle
         // checkpointer cannot be one that has not begun.
@@ -217,7 +217,7 @@ impl Monitor {
         let counters = pgshim::core_counters();
         self.counted = Instant::now();
         // A checkpoint that began meanwhile may be in them.
-        if pgshim::redo_pointer() == self.state.last_redo_lsn {
+        if server::redo_pointer() == self.state.last_redo_lsn {
             self.counters = counters;
         }
     }

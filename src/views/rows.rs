@@ -96,7 +96,8 @@ impl Rows {
     /// Add a row; the fields are the function's columns, in order.
     pub(super) fn push<const N: usize>(&mut self, fields: [Field; N]) {
         // SAFETY: set up by InitMaterializedSRF, lives as long as the call.
-        let (store, description) = unsafe { ((*self.info).setResult, (*self.info).setDesc) };
+        let info = unsafe { &*self.info };
+        let (store, description) = (info.setResult, info.setDesc);
         // SAFETY: as above.
         let columns = unsafe { (*description).natts };
         assert!(

@@ -20,7 +20,7 @@ use pgrx::pg_sys;
 use pgrx::prelude::*;
 
 use self::status::Status;
-use crate::{pgshim, settings, shmem};
+use crate::{server, settings, shmem};
 
 /// After an error, and before the postmaster starts a worker again.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -101,7 +101,7 @@ fn attempt<W: Work>(work: &mut W) -> Result<Duration, String> {
             } => report,
         };
         let text = report.message().to_owned();
-        pgshim::forget_error_state();
+        server::forget_error_state();
         ereport!(
             PgLogLevel::LOG,
             PgSqlErrorCode::ERRCODE_INTERNAL_ERROR,
