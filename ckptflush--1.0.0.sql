@@ -328,7 +328,7 @@ COMMENT ON COLUMN ckpt_stats_history.wal_removed IS
 COMMENT ON COLUMN ckpt_stats_history.wal_recycled IS
     'WAL files recycled. NULL when log_checkpoints is off.';
 COMMENT ON COLUMN ckpt_stats_history.distance_bytes IS
-    'WAL between the redo position before and this one, in whole kilobytes as the log has it.';
+    'WAL between the redo position before and this one; of a logged checkpoint in whole kilobytes, as the log has it.';
 COMMENT ON COLUMN ckpt_stats_history.estimate_bytes IS
     'PostgreSQL''s estimate of the next distance. NULL when log_checkpoints is off.';
 COMMENT ON COLUMN ckpt_stats_history.writeback_bytes IS

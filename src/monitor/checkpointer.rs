@@ -39,7 +39,8 @@ pub(crate) fn observe(record: &mut pg_sys::ErrorData) {
     // Ours to swallow if the level was raised before this record was let through.
     let raised = RUNNING.get().is_some_and(|running| running.raised);
     match message::classify(text(record.message_id)) {
-        _ if !settings::enabled() => {
+        // Switched off, or no more told of: nothing that follows belongs to a checkpoint.
+        _ if !settings::enabled() || !server::logs_checkpoints() => {
             end();
         }
         Said::Start { restartpoint } => started(segment, restartpoint, text(record.message)),

@@ -45,27 +45,27 @@ pub(super) fn by_event(running: &Running, event: &Event) -> History {
 pub(super) fn by_counters(
     running: &Running,
     ended_at: i64,
-    before: &CoreCounters,
+    before: Option<&CoreCounters>,
     after: &CoreCounters,
     distance_bytes: Option<u64>,
 ) -> History {
-    let grown = |before: i64, after: i64| u64::try_from(after - before).ok();
-    let milliseconds = |before, after| grown(before, after).map(|ms: u64| ms * 1_000_000);
-    let write_ns = milliseconds(before.write_time_ms, after.write_time_ms);
-    let sync_ns = milliseconds(before.sync_time_ms, after.sync_time_ms);
+    // A reset in between leaves less than before, or what nobody can tell.
+    let grown = |counter: fn(&CoreCounters) -> i64| {
+        u64::try_from(counter(after).checked_sub(counter(before?))?).ok()
+    };
+    let write_ns = grown(|counters| counters.write_time_ms).map(|ms| ms * 1_000_000);
+    let sync_ns = grown(|counters| counters.sync_time_ms).map(|ms| ms * 1_000_000);
     // A checkpoint shorter than a poll was seen to begin when it was over already.
     let at_least = write_ns.unwrap_or(0) + sync_ns.unwrap_or(0);
     let latest_start = ended_at - i64::try_from(at_least / 1000).unwrap_or(0);
     let started_at = running.started_at.min(latest_start);
     History {
         outcome: Outcome::Completed,
-        cause: running.cause().or_else(|| counted_cause(before, after)),
+        cause: running.cause().or_else(|| counted_cause(before?, after)),
         started_at,
         ended_at,
-        buffers_written: grown(before.buffers_written, after.buffers_written),
-        slru_written: (after.slru_written >= 0)
-            .then(|| grown(before.slru_written, after.slru_written))
-            .flatten(),
+        buffers_written: grown(|counters| counters.buffers_written),
+        slru_written: grown(|counters| counters.slru_written).filter(|_| after.slru_written >= 0),
         write_ns,
         sync_ns,
         total_ns: u64::try_from(ended_at - started_at)

@@ -28,10 +28,9 @@ pub(crate) struct Monitor {
     state: MonitorState,
     running: Option<Running>,
     experience: Experience,
-    /// PostgreSQL's counters while no checkpoint was running.
-    counters: CoreCounters,
-    /// When they were read.
-    counted: Instant,
+    /// PostgreSQL's counters before the running or next checkpoint, and when they were read.
+    /// Unknown until the checkpointer is seen idle after the one before: it publishes them late.
+    counters: Option<(CoreCounters, Instant)>,
     /// When a moved redo pointer was first seen without its event.
     unexplained_since: Option<Instant>,
 }
@@ -48,8 +47,7 @@ impl Monitor {
             state,
             running: None,
             experience: experience(&state),
-            counters: pgshim::core_counters(),
-            counted: Instant::now(),
+            counters: None,
             unexplained_since: None,
         };
         monitor.resume();
@@ -87,7 +85,9 @@ impl Monitor {
             self.end_untold();
         }
         self.notice_unlogged();
-        self.count_idle();
+        if wait == Wait::Idle {
+            self.count_idle();
+        }
         self.publish();
         let spent = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.segment
@@ -175,7 +175,8 @@ impl Monitor {
         let row = if pgshim::control_file_redo().is_none_or(|redo| redo >= running.redo) {
             let after = pgshim::core_counters();
             let distance = running.redo.checked_sub(running.former_redo);
-            ended::by_counters(&running, now, &self.counters, &after, distance)
+            let before = self.counters.map(|(before, _)| before);
+            ended::by_counters(&running, now, before.as_ref(), &after, distance)
         } else {
             ended::failed(&running, now)
         };
@@ -211,14 +212,16 @@ impl Monitor {
     /// Keep PostgreSQL's counters of the time before a checkpoint: it is not logged by surprise,
     /// and at the start of the server or by a reset they change without one.
     fn count_idle(&mut self) {
-        if self.running.is_some() || self.counted.elapsed() < COUNT_EVERY {
+        let fresh = self
+            .counters
+            .is_some_and(|(_, at)| at.elapsed() < COUNT_EVERY);
+        if self.running.is_some() || fresh {
             return;
         }
         let counters = pgshim::core_counters();
-        self.counted = Instant::now();
         // A checkpoint that began meanwhile may be in them.
         if server::redo_pointer() == self.state.last_redo_lsn {
-            self.counters = counters;
+            self.counters = Some((counters, Instant::now()));
         }
     }
 
@@ -245,7 +248,7 @@ impl Monitor {
                 self.experience.files_beside_list = synced.saturating_sub(listed);
             }
         }
-        self.counters = pgshim::core_counters();
+        self.counters = None;
         self.save();
     }
 
