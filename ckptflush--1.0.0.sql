@@ -62,19 +62,19 @@ COMMENT ON FUNCTION ckpt_stats() IS
 COMMENT ON VIEW ckpt_stats IS
     'Totals over all checkpoints and restartpoints since the last reset; one row.';
 COMMENT ON COLUMN ckpt_stats.num_timed IS
-    'Checkpoints begun because checkpoint_timeout had passed. Unlike pg_stat_checkpointer, skipped ones are not counted.';
+    'Checkpoints completed that checkpoint_timeout had begun. Unlike in pg_stat_checkpointer, skipped ones are not counted.';
 COMMENT ON COLUMN ckpt_stats.num_requested IS
-    'Checkpoints begun because of WAL volume, by command, or at the end of recovery.';
+    'Checkpoints completed that WAL volume, a command, or the end of recovery had begun.';
 COMMENT ON COLUMN ckpt_stats.num_done IS
-    'Checkpoints completed.';
+    'Checkpoints completed; also those whose cause is not known.';
 COMMENT ON COLUMN ckpt_stats.num_failed IS
     'Checkpoints and restartpoints that ended with an error.';
 COMMENT ON COLUMN ckpt_stats.restartpoints_timed IS
-    'Restartpoints begun because checkpoint_timeout had passed.';
+    'Restartpoints completed that checkpoint_timeout had begun.';
 COMMENT ON COLUMN ckpt_stats.restartpoints_req IS
-    'Restartpoints begun for another reason.';
+    'Restartpoints completed that were begun for another reason.';
 COMMENT ON COLUMN ckpt_stats.restartpoints_done IS
-    'Restartpoints completed.';
+    'Restartpoints completed; also those whose cause is not known.';
 COMMENT ON COLUMN ckpt_stats.write_time IS
     'Time spent in write phases, in milliseconds.';
 COMMENT ON COLUMN ckpt_stats.sync_time IS
@@ -171,7 +171,7 @@ COMMENT ON COLUMN ckpt_stats_progress.pid IS
 COMMENT ON COLUMN ckpt_stats_progress.kind IS
     'checkpoint or restartpoint.';
 COMMENT ON COLUMN ckpt_stats_progress.cause IS
-    'timed, wal, requested, shutdown or end-of-recovery; NULL when log_checkpoints is off.';
+    'timed, wal, requested or end-of-recovery; NULL when log_checkpoints is off.';
 COMMENT ON COLUMN ckpt_stats_progress.phase IS
     'preparing, writing buffers, syncing files or finishing.';
 COMMENT ON COLUMN ckpt_stats_progress.started_at IS
@@ -205,11 +205,11 @@ COMMENT ON COLUMN ckpt_stats_progress.os_writeback_bytes IS
 COMMENT ON COLUMN ckpt_stats_progress.sync_forecast_time IS
     'Expected length of the sync phase, in milliseconds. NULL: not measured in this release.';
 COMMENT ON COLUMN ckpt_stats_progress.scheduled_end_at IS
-    'When the write phase ends by checkpoint_completion_target and the present WAL rate; NULL when it is not spread.';
+    'When the write phase ends by checkpoint_completion_target and the present WAL rate; NULL when it is known not to be spread.';
 COMMENT ON COLUMN ckpt_stats_progress.eta_at IS
     'When the whole checkpoint is expected to end; NULL when nothing can be said yet.';
 COMMENT ON COLUMN ckpt_stats_progress.on_schedule IS
-    'Whether it keeps to its schedule, but for the naps of the checkpointer; NULL when it is not spread.';
+    'Whether it keeps to its schedule, but for the naps of the checkpointer; NULL when it is known not to be spread.';
 
 CREATE FUNCTION ckpt_stats_history(
     OUT checkpoint_id bigint,
@@ -290,11 +290,11 @@ COMMENT ON FUNCTION ckpt_stats_history() IS
 COMMENT ON VIEW ckpt_stats_history IS
     'One row per finished checkpoint or restartpoint, as many as ckptflush.history_size. Not filled for a checkpoint that was not logged: see each column.';
 COMMENT ON COLUMN ckpt_stats_history.checkpoint_id IS
-    'Number of the checkpoint, from 1 at the start of the server.';
+    'Number of the checkpoint, from 1 when the segment was created: at the start of the server, and after the crash of a backend.';
 COMMENT ON COLUMN ckpt_stats_history.kind IS
     'checkpoint or restartpoint.';
 COMMENT ON COLUMN ckpt_stats_history.cause IS
-    'timed, wal, requested, shutdown or end-of-recovery; without log_checkpoints only timed or requested, or NULL.';
+    'timed, wal, requested or end-of-recovery; without log_checkpoints only timed or requested, or NULL.';
 COMMENT ON COLUMN ckpt_stats_history.result IS
     'completed or failed.';
 COMMENT ON COLUMN ckpt_stats_history.started_at IS
@@ -554,13 +554,13 @@ COMMENT ON FUNCTION ckpt_stats_workers() IS
 COMMENT ON VIEW ckpt_stats_workers IS
     'The background workers of ckptflush.';
 COMMENT ON COLUMN ckpt_stats_workers.name IS
-    'Name of the worker, as in pg_stat_activity.';
+    'Name of the worker, as ps shows it.';
 COMMENT ON COLUMN ckpt_stats_workers.pid IS
     'Process ID; NULL when it is not running.';
 COMMENT ON COLUMN ckpt_stats_workers.state IS
     'starting, running, disabled, stopped or failed.';
 COMMENT ON COLUMN ckpt_stats_workers.restarts IS
-    'Times it was started again since the start of the server.';
+    'Times it was started again since the segment was created.';
 COMMENT ON COLUMN ckpt_stats_workers.last_error IS
     'Last error; NULL if there was none.';
 COMMENT ON COLUMN ckpt_stats_workers.last_error_at IS

@@ -2,9 +2,10 @@
  * pgshim.c - reads what only C can read: buffer headers, the checkpointer's work list, its
  * PGPROC, CheckpointStats.
  *
- * Runs in: the checkpointer (ckf_checkpoint_stats, the log level functions, ckf_wake), the
- * monitor worker (all others). Everything is read without a lock and without a write to
- * shared memory; the reader of each value knows that it may be a moment old.
+ * Runs in: the checkpointer (ckf_checkpoint_stats, the log level functions, ckf_wake), any
+ * backend (ckf_facilities), the monitor worker (all others). Everything but PostgreSQL's own
+ * statistics is read without a lock, and nothing in shared memory is written but a latch; the
+ * reader of each value knows that it may be a moment old.
  */
 #include "pgshim.h"
 

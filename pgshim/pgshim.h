@@ -2,8 +2,8 @@
  * pgshim.h - what the Rust side needs of PostgreSQL and cannot bind by itself: static inline
  * functions, macros, and headers that are private to the server (buf_internals.h).
  *
- * Every struct here is mirrored in src/pgshim.rs; change both. Nothing here keeps state,
- * takes a lock, or writes to the server's memory.
+ * Every struct here is mirrored in src/pgshim.rs; change both. Nothing here keeps
+ * state.
  */
 #ifndef CKPTFLUSH_PGSHIM_H
 #define CKPTFLUSH_PGSHIM_H

@@ -1,7 +1,9 @@
 //! The border to C: PostgreSQL's inner parts, as safe functions.
 //!
-//! *Runs in:* the checkpointer (log level, [`checkpoint_stats`], [`wake`]) and the workers.
-//! *Reads and writes:* reads the server's shared memory, without a lock; writes nothing of it.
+//! *Runs in:* the checkpointer (log level, [`checkpoint_stats`], [`wake`]) and the workers;
+//! [`facilities`] in any backend.
+//! *Reads and writes:* reads the server's shared memory, without a lock but for
+//! [`core_counters`]; writes nothing of it but a latch in [`wake`].
 //! *Never:* keeps state; lets a raw pointer out.
 //!
 //! The only `extern` block of the library. The structs mirror pgshim/pgshim.h.
@@ -167,8 +169,8 @@ impl pacing::frontier::Pool for WorkList {
     fn item(&self, index: usize) -> Item {
         let mut item = RawItem::default();
         // In C an index is an int, and so is NBuffers.
-        let index = i32::try_from(index.min(self.capacity())).unwrap_or(0);
-        // SAFETY: the list has NBuffers entries; the callers stay below capacity().
+        let index = i32::try_from(index.min(self.capacity().saturating_sub(1))).unwrap_or(0);
+        // SAFETY: the list has NBuffers entries, which is capacity(), and there are some.
         unsafe { raw::ckf_pool_item(index, &raw mut item) };
         Item {
             tablespace: item.tablespace,

@@ -98,7 +98,7 @@ fn define_sizes() {
     int_at_start(
         c"ckptflush.history_size",
         c"Sets the number of checkpoints that ckpt_stats_history remembers.",
-        c"Each takes about half a kilobyte of the stats segment.",
+        c"Each takes about 400 bytes of the stats segment.",
         &HISTORY_SIZE,
         16,
         1_000_000,

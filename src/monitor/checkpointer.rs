@@ -3,7 +3,8 @@
 //! *Runs in:* the checkpointer, inside `emit_log_hook`, sometimes in a critical section.
 //! *Reads and writes:* the segment's `events`, `sync_state` and `files_synced`, which have no
 //! other writer; this process's log level while a checkpoint runs.
-//! *Never:* raises, takes a lock, waits, or changes what the user finds in the log.
+//! *Never:* raises, takes a lock (but for the spinlock of GetRedoRecPtr), waits, or changes what
+//! the user finds in the log.
 //!
 //! xlog.c:LogCheckpointStart and LogCheckpointEnd log a record each, with `CheckpointStats`
 //! complete at the second. Between them sync.c:ProcessSyncRequests logs one record per file at
@@ -58,12 +59,14 @@ pub(crate) fn observe(record: &mut pg_sys::ErrorData) {
 fn started(segment: &Segment, restartpoint: bool, text: &[u8]) {
     // The one before has not been heard of again.
     failed(segment);
+    let raised = settings::track_sync();
+    // Not tracked: no checkpoint's, so that the monitor does not take zero files for a fact.
+    let start_at = if raised { now_us() } else { 0 };
     let sync = SyncState {
-        start_at: now_us(),
+        start_at,
         ..SyncState::default()
     };
     segment.sync_state().write(&sync);
-    let raised = settings::track_sync();
     if raised {
         pgshim::raise_log_level();
     }

@@ -129,14 +129,19 @@ pub(super) fn record(segment: &Segment, row: &History) {
         count(Metric::NumFailed, Some(1));
         return;
     }
-    let timed = row.cause == Some(Cause::Timed);
-    let (by_cause, done) = match row.kind {
-        Kind::Checkpoint if timed => (Metric::NumTimed, Metric::NumDone),
-        Kind::Checkpoint => (Metric::NumRequested, Metric::NumDone),
-        Kind::Restartpoint if timed => (Metric::RestartpointsTimed, Metric::RestartpointsDone),
-        Kind::Restartpoint => (Metric::RestartpointsReq, Metric::RestartpointsDone),
+    let [timed, requested, done] = match row.kind {
+        Kind::Checkpoint => [Metric::NumTimed, Metric::NumRequested, Metric::NumDone],
+        Kind::Restartpoint => [
+            Metric::RestartpointsTimed,
+            Metric::RestartpointsReq,
+            Metric::RestartpointsDone,
+        ],
     };
-    count(by_cause, Some(1));
+    match row.cause {
+        Some(Cause::Timed) => count(timed, Some(1)),
+        Some(_) => count(requested, Some(1)),
+        None => {}
+    }
     count(done, Some(1));
     count(Metric::BuffersWritten, row.buffers_written);
     count(Metric::SlruWritten, row.slru_written);

@@ -8,6 +8,7 @@ use pgrx::pg_sys;
 use pgrx::prelude::*;
 use statseg::Text;
 
+use crate::error::Message;
 use crate::process;
 
 /// A value of a row: a datum, or NULL. Types as in STYLE: counts and bytes `bigint`, times
@@ -74,6 +75,20 @@ macro_rules! plain {
 }
 plain!(bool, i32, i64, f64);
 
+/// The library was replaced, the SQL objects are of another version, or the other way round.
+fn other_version() {
+    Message {
+        code: PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        primary: "extension \"ckptflush\" is of another version than its loaded library".to_owned(),
+        detail: None,
+        hint: Some(
+            "Run ALTER EXTENSION ckptflush UPDATE, or restart the server to load the new library."
+                .to_owned(),
+        ),
+    }
+    .report(PgLogLevel::ERROR);
+}
+
 /// The rows that a call returns.
 pub(super) struct Rows {
     info: *mut pg_sys::ReturnSetInfo,
@@ -100,11 +115,9 @@ impl Rows {
         let (store, description) = (info.setResult, info.setDesc);
         // SAFETY: as above.
         let columns = unsafe { (*description).natts };
-        assert!(
-            usize::try_from(columns) == Ok(N),
-            "the installed extension has {columns} columns here, the library {N}; \
-             run ALTER EXTENSION ckptflush UPDATE"
-        );
+        if usize::try_from(columns) != Ok(N) {
+            other_version();
+        }
         let mut nulls = fields.each_ref().map(|field| field.0.is_none());
         let mut values = fields.map(|field| field.0.unwrap_or(pg_sys::Datum::from(0)));
         // SAFETY: both arrays have as many elements as the description has columns.

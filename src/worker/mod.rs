@@ -112,8 +112,8 @@ fn attempt<W: Work>(work: &mut W) -> Result<Duration, String> {
     .execute()
 }
 
-/// Exit so that the postmaster does what is right: after a stop of the server nothing, after
-/// `pg_terminate_backend` a new start, which takes a code other than 0 (bgworker.h).
+/// Exit so that the postmaster does what is right: after a stop of the server nothing, after a
+/// SIGTERM of somebody else a new start, which takes a code other than 0 (bgworker.h).
 fn leave() {
     let code = i32::from(!server_is_stopping());
     // SAFETY: runs the exit callbacks and does not return.

@@ -38,7 +38,7 @@ pub fn scheduled_end(pace: &Pace) -> Option<f64> {
 
 /// When the write phase is expected to end; never before `elapsed`.
 ///
-/// - Immediate: by the speed of writing so far.
+/// - Immediate, or so far ahead of its schedule that it must have become so: by the speed lately.
 /// - Behind schedule, by more than the naps explain: by the speed so far, but not before the
 ///   schedule, which the checkpointer waits for once it has caught up.
 /// - Else the schedule; or earlier where the list is so short that a nap of 100 ms per buffer
@@ -59,7 +59,7 @@ pub fn write_end(pace: &Pace) -> Option<f64> {
         return Some(pace.elapsed);
     }
     let by_speed = speed_end(pace, remaining);
-    let Some(scheduled) = scheduled_end(pace) else {
+    let Some(scheduled) = scheduled_end(pace).filter(|_| !hurries(pace)) else {
         return by_speed;
     };
     let by_naps = pace.elapsed + remaining * NAP;
@@ -122,6 +122,14 @@ fn speed_end(pace: &Pace, remaining: f64) -> Option<f64> {
         .filter(|rate| *rate > 0.0)
         .unwrap_or(average);
     (rate > 0.0 && rate.is_finite()).then(|| pace.elapsed + remaining / rate)
+}
+
+/// Whether the checkpoint is ahead of its schedule by more than a nap after every buffer allows:
+/// then it does not nap, because somebody has asked for an immediate one meanwhile
+/// (`postmaster/checkpointer.c:ImmediateCheckpointRequested`, which is private to it).
+fn hurries(pace: &Pace) -> bool {
+    let margin = (2.0 / count(pace.total)).max(0.02) * pace.completion_target;
+    scaled_progress(pace) > position(pace) + margin
 }
 
 /// Whether the checkpoint is further behind its schedule than the naps explain: behind already
@@ -188,6 +196,23 @@ mod tests {
             ..QUARTER
         };
         close(write_end(&overdue), 270.1);
+    }
+
+    #[test]
+    fn ahead_of_schedule_the_speed_decides_too() {
+        // A tenth of the time after a quarter of the work: somebody waits for it to end.
+        let hurried = Pace {
+            elapsed: 30.0,
+            write_rate: Some(500.0),
+            ..QUARTER
+        };
+        close(write_end(&hurried), 45.0);
+        // A single buffer ahead is what a nap makes.
+        let hair = Pace {
+            done: 2501,
+            ..QUARTER
+        };
+        close(write_end(&hair), 270.0);
     }
 
     #[test]
