@@ -95,13 +95,18 @@ impl Monitor {
             .record(spent);
     }
 
-    /// A checkpoint has just begun, and its work list is being made. Not for long: a checkpoint
-    /// that has nothing to write has no list at all.
-    pub(crate) fn is_looking_for_list(&self) -> bool {
-        self.running.as_ref().is_some_and(|running| {
-            let age = process::now_us() - running.started_at;
-            running.listed_files().is_none() && (0..LIST_WITHIN_US).contains(&age)
-        })
+    /// Something is about to happen that a look in a moment would see better than one later.
+    pub(crate) fn is_curious(&self) -> bool {
+        match &self.running {
+            // Its work list is being made. Not for long: a checkpoint that has nothing to write
+            // has no list at all.
+            Some(running) => {
+                let age = process::now_us() - running.started_at;
+                running.listed_files().is_none() && (0..LIST_WITHIN_US).contains(&age)
+            }
+            // The checkpointer is about to publish its counters.
+            None => self.counters.is_none(),
+        }
     }
 
     /// Switched off: forget the running checkpoint, whose end nobody will tell, and the redo

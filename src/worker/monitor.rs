@@ -24,8 +24,7 @@ const INDEX: usize = 0;
 impl Work for Monitor {
     fn round(&mut self) -> Duration {
         self.poll();
-        // Not longer than the user wants, if that is shorter.
-        if self.is_looking_for_list() {
+        if self.is_curious() {
             settings::sample_interval().min(SOON)
         } else {
             settings::sample_interval()

@@ -186,3 +186,34 @@ impl Metric {
         &METRICS[self as usize]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metric_fits_its_place_in_the_directory() {
+        for (i, metric) in METRICS.iter().enumerate() {
+            assert_eq!(Metric::ALL[i] as usize, i);
+            assert_eq!(Metric::ALL[i].def(), metric);
+            assert!((1..=48).contains(&metric.name.len()), "{}", metric.name);
+            assert!((1..=16).contains(&metric.unit.len()), "{}", metric.name);
+            assert!((1..=144).contains(&metric.help.len()), "{}", metric.name);
+            assert!(!metric.help.ends_with('.'), "{}", metric.name);
+            let same_name = METRICS.iter().filter(|m| m.name == metric.name).count();
+            assert_eq!(same_name, 1, "{}", metric.name);
+        }
+    }
+
+    #[test]
+    fn kinds_have_codes() {
+        for kind in [
+            MetricKind::Counter,
+            MetricKind::Gauge,
+            MetricKind::Statistic,
+        ] {
+            assert_eq!(MetricKind::from_code(kind.code()), Some(kind));
+        }
+        assert_eq!(MetricKind::from_code(0), None);
+    }
+}

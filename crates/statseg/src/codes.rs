@@ -4,7 +4,7 @@
 //! *Reads and writes:* nothing.
 //! *Never:* gives a code a new meaning: codes are part of the layout; new ones are added.
 
-use crate::record::FieldType;
+use crate::field::FieldType;
 
 macro_rules! codes {
     (
@@ -143,5 +143,35 @@ codes! {
     pub enum SegmentState {
         Live = 1 "live",
         Closed = 2 "closed",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    macro_rules! round_trip {
+        ($($name:ident),+) => {$(
+            for (value, code) in $name::ALL {
+                assert_eq!((value.code(), $name::from_code(*code)), (*code, Some(*value)));
+                assert_eq!(value.to_string(), value.as_str());
+            }
+            // Zero is what fresh memory holds: it must never mean anything.
+            assert_eq!($name::from_code(0), None);
+            assert_eq!($name::from_code(u64::MAX), None);
+        )+};
+    }
+
+    #[test]
+    fn codes_and_values_belong_together() {
+        round_trip!(
+            Kind,
+            Cause,
+            Phase,
+            Outcome,
+            WorkerState,
+            EventKind,
+            SegmentState
+        );
     }
 }

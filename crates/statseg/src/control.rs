@@ -41,7 +41,7 @@ pub(crate) struct ResetGuard<'a>(&'a AtomicU64);
 
 impl<'a> ResetGuard<'a> {
     pub(crate) fn take(lock: &'a AtomicU64, pid: u32) -> Result<Self, ResetBusy> {
-        let mut patience = Patience::new();
+        let mut patience = Patience::long();
         loop {
             // SYNC: observe RESET_LOCK
             let taken =

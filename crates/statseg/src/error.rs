@@ -148,8 +148,8 @@ impl CreateError {
                  directory."
             )),
             Self::NoSpace { .. } => Some(format!(
-                "Reduce \"ckptflush.history_size\", enlarge the file system, or set {SETTING} to \
-                 another directory on tmpfs."
+                "Reduce \"ckptflush.files_size\" or \"ckptflush.history_size\", enlarge the file \
+                 system, or set {SETTING} to another directory on tmpfs."
             )),
             Self::Io { .. } => None,
         }

@@ -287,3 +287,65 @@ impl Plan {
 pub fn required_bytes(config: &Config) -> u64 {
     Plan::new(config).words as u64 * 8
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::Metric;
+
+    fn plan() -> Plan {
+        Plan::new(&Config {
+            directory: "/nowhere".into(),
+            file_name: "segment".to_owned(),
+            generation: 1,
+            system_identifier: 1,
+            port: 5432,
+            pg_version_num: 180_000,
+            history: 100,
+            files: 100,
+            require_tmpfs: false,
+        })
+    }
+
+    #[test]
+    fn no_two_writers_share_a_cache_line() {
+        let plan = plan();
+        for section in &plan.sections {
+            assert!(
+                section.offset.is_multiple_of(ALIGN_WORDS),
+                "{}",
+                section.name
+            );
+            assert!(
+                section.stride.is_multiple_of(ALIGN_WORDS),
+                "{}",
+                section.name
+            );
+        }
+        for place in &plan.metrics {
+            assert!(place.word.is_multiple_of(ALIGN_WORDS));
+            assert!(place.baseline.is_multiple_of(ALIGN_WORDS));
+        }
+    }
+
+    #[test]
+    fn places_do_not_overlap() {
+        let plan = plan();
+        let mut end = plan.metrics_offset + Metric::COUNT * METRIC_ENTRY_WORDS;
+        for section in &plan.sections {
+            assert!(section.offset >= end, "{}", section.name);
+            end = section.offset + section.words;
+        }
+        assert!(end <= plan.words);
+        for group in Group::ALL {
+            let section = &plan.sections[group as usize];
+            assert_eq!(section.name.as_str(), group.section());
+            let mut end = SLOT_HEADER_WORDS;
+            for place in plan.metrics.iter().filter(|p| p.section == group as usize) {
+                assert_eq!(place.word, end);
+                end += place.words;
+            }
+            assert_eq!(section.stride, end);
+        }
+    }
+}

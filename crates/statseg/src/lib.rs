@@ -10,12 +10,13 @@
 //! create ── stale, build, layout      attach ── parse
 //!    └─ Segment (writers' handles)       └─ Reader
 //!          └─────────── View (everything to be read) ───────┘
-//!                catalog, statistic, histogram   counters, gauges, statistics
-//!                record, records, codes, text    records, each with one writer
-//!                ring, files, file_key           the last so many; a table of files
-//!                control, reset                  resets, by baseline, floor and epoch
-//!                seqlock, sync                   the one protocol below them all
-//!                mapping                         the only unsafe code
+//!    catalog, statistic, histogram, value    counters, gauges, statistics
+//!    record, field, records, codes, text     records, each with one writer
+//!    ring, files, file_key                   the last so many; a table of files
+//!    control, reset                          resets, by baseline, floor and epoch
+//!    seqlock, sync                           the one protocol below them all
+//!    mapping                                 the only unsafe code
+//!    model                                   for the model checker only
 //! ```
 //!
 //! The layout is described to the byte in docs/segment-layout.md.
@@ -27,6 +28,7 @@ pub mod catalog;
 mod codes;
 mod control;
 mod error;
+mod field;
 mod file_key;
 mod files;
 pub mod histogram;
@@ -65,10 +67,11 @@ pub use control::ResetBusy;
 #[cfg(not(loom))]
 pub use create::create;
 pub use error::{AttachError, CreateError, Foreign, OsError};
+pub use field::{Field, FieldType};
 pub use file_key::{FileEntry, FileKey, FileStats};
 pub use files::{FilesTable, FilesWriter, Placement};
 pub use layout::{Config, HEADER_BYTES, LAYOUT_VERSION, MAGIC, required_bytes};
-pub use record::{Field, FieldType, Record, RecordType, RecordWriter};
+pub use record::{Record, RecordType, RecordWriter};
 pub use records::{Event, FileRow, History, MonitorState, Progress, SyncState, Worker};
 pub use reset::{ResetTarget, ResetTimes};
 pub use ring::{Ring, RingWriter};

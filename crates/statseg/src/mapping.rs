@@ -16,6 +16,11 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::os::fd::BorrowedFd;
 use std::ptr::{self, NonNull};
 
+// On read-only memory only loads of at most the width of a pointer are guaranteed to be plain
+// loads; elsewhere a relaxed load of 64 bits may be a locked write.
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("the stats segment needs a 64-bit machine");
+
 /// A file mapped as words.
 #[derive(Debug)]
 pub(crate) struct Mapping {

@@ -7,7 +7,7 @@
 use crate::control::{ResetBusy, ResetGuard};
 use crate::record::record;
 use crate::statistic::FIRST_EPOCH;
-use crate::{MetricKind, Ring, RingWriter, Statistic, Torn, Value};
+use crate::{Counter, MetricKind, Ring, RingWriter, Statistic, Torn, Value};
 pub use loom::sync::atomic::AtomicU64;
 
 record! {
@@ -61,17 +61,25 @@ pub fn statistic<'a>(own: &'a [AtomicU64], baseline: &'a [AtomicU64]) -> Statist
     Statistic::new(own, baseline)
 }
 
-/// See `statistic::read`.
+/// A counter in a slot of its own.
+#[must_use]
+pub fn counter(own: &[AtomicU64]) -> Counter<'_> {
+    Counter(own.get(crate::statistic::COUNT))
+}
+
+/// See `statistic::read`. The buckets are left out: no protocol covers them, and each word
+/// doubles the time.
 #[must_use]
 pub fn value(slot: &[AtomicU64], baseline: &[AtomicU64]) -> Value {
     let slots = std::iter::once(slot);
-    let sum = crate::statistic::read(&slots, baseline, crate::STATISTIC_WORDS);
+    let baseline = &baseline[..crate::COUNTER_WORDS];
+    let sum = crate::statistic::read(&slots, baseline, crate::COUNTER_WORDS);
     (sum, MetricKind::Statistic).into()
 }
 
 /// See `statistic::rebase`.
 pub fn rebase(slot: &[AtomicU64], baseline: &[AtomicU64]) {
-    crate::statistic::rebase(std::iter::once(slot), baseline, crate::STATISTIC_WORDS);
+    crate::statistic::rebase(std::iter::once(slot), baseline, crate::COUNTER_WORDS);
 }
 
 /// A ring of `count` pairs over words enough for it.

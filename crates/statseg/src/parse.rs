@@ -73,6 +73,7 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// The place of a metric of the catalog, if the segment has it.
+    #[inline]
     pub(crate) fn spot(&self, metric: Metric) -> Option<&Spot> {
         self.known[metric as usize].as_ref()
     }
@@ -274,7 +275,10 @@ fn parse_metric(
         && words >= kind.words()
         && at.checked_add(words)? <= slots.stride
         && base.checked_add(words)? <= baseline.words;
-    fits.then_some(MetricEntry {
+    if !fits {
+        return None;
+    }
+    Some(MetricEntry {
         name: text(entry, 6)?,
         unit: text(entry, 12)?,
         help: text(entry, 14)?,

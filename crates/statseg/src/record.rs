@@ -12,9 +12,9 @@
 use std::marker::PhantomData;
 use std::ops::Deref;
 
+use crate::field::Field;
 use crate::seqlock::{self, Torn};
 use crate::sync::AtomicU64;
-use crate::text::Text;
 
 /// The word of a record that holds its id.
 pub(crate) const ID: usize = 1;
@@ -27,37 +27,6 @@ pub(crate) const MAX_WORDS: usize = 64;
 
 /// A stored record with room for the largest; word 0 is not used.
 pub(crate) type Buffer = [u64; MAX_WORDS];
-
-/// One field of a record, as the documentation and a foreign reader need it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Field {
-    /// The field's name.
-    pub name: &'static str,
-    /// Its first word, counted from the start of the stored record.
-    pub word: usize,
-    /// How many words it has.
-    pub words: usize,
-    /// Its type: `u64`, `i64`, `u32`, `bool`, `text`, or the name of a code.
-    pub kind: &'static str,
-    /// Whether it may be absent: bit `i` of the presence bitmap tells for field `i`.
-    pub optional: bool,
-}
-
-/// A type that a field can have.
-pub trait FieldType: Sized {
-    /// Its width.
-    const WORDS: usize;
-    /// Its name in [`Field::kind`].
-    const KIND: &'static str;
-    /// Whether it may be absent.
-    const OPTIONAL: bool = false;
-
-    /// Writes the value into `to` and says whether there is one.
-    fn store(&self, to: &mut [u64]) -> bool;
-
-    /// The value; `None` when the words hold no valid one.
-    fn load(from: &[u64], present: bool) -> Option<Self>;
-}
 
 /// A struct that can be stored; made by the macro `record!` only.
 pub trait RecordType: Copy + Default {
@@ -76,98 +45,10 @@ pub trait RecordType: Copy + Default {
     fn decode(from: &[u64]) -> Option<Self>;
 }
 
-macro_rules! integer_field {
-    ($type:ty, $name:literal, $to:expr, $from:expr) => {
-        impl FieldType for $type {
-            const WORDS: usize = 1;
-            const KIND: &'static str = $name;
-
-            #[inline]
-            fn store(&self, to: &mut [u64]) -> bool {
-                to[0] = $to(*self);
-                true
-            }
-
-            #[inline]
-            fn load(from: &[u64], present: bool) -> Option<Self> {
-                if present { $from(*from.first()?) } else { None }
-            }
-        }
-    };
-}
-
-integer_field!(u64, "u64", |v: u64| v, Some);
-integer_field!(i64, "i64", i64::cast_unsigned, |w: u64| Some(
-    w.cast_signed()
-));
-integer_field!(u32, "u32", u64::from, |w: u64| u32::try_from(w).ok());
-integer_field!(bool, "bool", u64::from, |w: u64| match w {
-    0 => Some(false),
-    1 => Some(true),
-    _ => None,
-});
-
-impl<const N: usize> FieldType for Text<N> {
-    const WORDS: usize = N;
-    const KIND: &'static str = "text";
-
-    #[inline]
-    fn store(&self, to: &mut [u64]) -> bool {
-        to.copy_from_slice(&self.to_words());
-        true
-    }
-
-    #[inline]
-    fn load(from: &[u64], present: bool) -> Option<Self> {
-        if present {
-            Self::from_words(from)
-        } else {
-            None
-        }
-    }
-}
-
-impl<T: FieldType> FieldType for Option<T> {
-    const WORDS: usize = T::WORDS;
-    const KIND: &'static str = T::KIND;
-    const OPTIONAL: bool = true;
-
-    #[inline]
-    fn store(&self, to: &mut [u64]) -> bool {
-        match self {
-            Some(value) => value.store(to),
-            None => {
-                // Zero, not the former value: a stranger's dump shows nothing that is not there.
-                to.fill(0);
-                false
-            }
-        }
-    }
-
-    #[inline]
-    fn load(from: &[u64], present: bool) -> Option<Self> {
-        if present {
-            T::load(from, true).map(Some)
-        } else {
-            Some(None)
-        }
-    }
-}
-
-/// Gives each field of a declaration its word.
-pub(crate) const fn place<const N: usize>(mut fields: [Field; N]) -> [Field; N] {
-    let mut word = FIRST_FIELD;
-    let mut i = 0;
-    while i < N {
-        fields[i].word = word;
-        word += fields[i].words;
-        i += 1;
-    }
-    fields
-}
-
 /// Declares a record: the struct, and its form in words. Field `i` of the declaration has bit
-/// `i` of the presence bitmap, so a new field is added at the end and nowhere else.
+/// `i` of the presence bitmap, so a new field is added at the end and nowhere else. It must be
+/// optional, and `parse` must go on to accept the former size: a viewer may be newer than the
+/// server it looks at.
 macro_rules! record {
     (
         $(#[$doc:meta])*
@@ -185,17 +66,17 @@ macro_rules! record {
             const NAME: &'static str = stringify!($name);
             const WORDS: usize = {
                 let words = $crate::record::FIRST_FIELD
-                    $( + <$type as $crate::record::FieldType>::WORDS )+;
+                    $( + <$type as $crate::field::FieldType>::WORDS )+;
                 assert!(words <= $crate::record::MAX_WORDS);
                 words
             };
-            const FIELDS: &'static [$crate::record::Field] = &$crate::record::place([
-                $( $crate::record::Field {
+            const FIELDS: &'static [$crate::field::Field] = &$crate::field::place([
+                $( $crate::field::Field {
                     name: stringify!($field),
                     word: 0,
-                    words: <$type as $crate::record::FieldType>::WORDS,
-                    kind: <$type as $crate::record::FieldType>::KIND,
-                    optional: <$type as $crate::record::FieldType>::OPTIONAL,
+                    words: <$type as $crate::field::FieldType>::WORDS,
+                    kind: <$type as $crate::field::FieldType>::KIND,
+                    optional: <$type as $crate::field::FieldType>::OPTIONAL,
                 }, )+
             ]);
 
@@ -205,9 +86,9 @@ macro_rules! record {
                 let mut bit = 1u64;
                 let mut presence = 0u64;
                 $(
-                    let words = <$type as $crate::record::FieldType>::WORDS;
+                    let words = <$type as $crate::field::FieldType>::WORDS;
                     let field = &mut to[at..at + words];
-                    if $crate::record::FieldType::store(&self.$field, field) {
+                    if $crate::field::FieldType::store(&self.$field, field) {
                         presence |= bit;
                     }
                     at += words;
@@ -222,9 +103,9 @@ macro_rules! record {
                 let mut at = $crate::record::FIRST_FIELD;
                 let mut presence = *from.get($crate::record::PRESENCE)?;
                 $(
-                    let words = <$type as $crate::record::FieldType>::WORDS;
+                    let words = <$type as $crate::field::FieldType>::WORDS;
                     let field = from.get(at..at + words)?;
-                    let $field = <$type as $crate::record::FieldType>::load(
+                    let $field = <$type as $crate::field::FieldType>::load(
                         field,
                         presence & 1 == 1,
                     )?;
@@ -309,5 +190,95 @@ impl<'a, T> Deref for RecordWriter<'a, T> {
 
     fn deref(&self) -> &Self::Target {
         &self.0
+    }
+}
+
+#[cfg(test)]
+// The macro makes public structs only.
+#[allow(clippy::unwrap_used, unreachable_pub)]
+mod tests {
+    use super::*;
+    use crate::codes::Kind;
+    use crate::text::Text;
+    use proptest::prelude::*;
+
+    record! {
+        /// One field of every type.
+        pub struct Sample {
+            pub number: u64,
+            pub signed: Option<i64>,
+            pub small: Option<u32>,
+            pub flag: Option<bool>,
+            pub kind: Kind,
+            pub maybe_kind: Option<Kind>,
+            pub name: Text<2>,
+            pub path: Option<Text<3>>,
+        }
+    }
+
+    fn sample() -> impl Strategy<Value = Sample> {
+        let kind = || prop_oneof![Just(Kind::Checkpoint), Just(Kind::Restartpoint)];
+        let numbers = (any::<u64>(), any::<Option<i64>>(), any::<Option<u32>>());
+        let rest = (any::<Option<bool>>(), kind(), prop::option::of(kind()));
+        let texts = (any::<String>(), any::<Option<String>>());
+        (numbers, rest, texts).prop_map(|((number, signed, small), rest, texts)| Sample {
+            number,
+            signed,
+            small,
+            flag: rest.0,
+            kind: rest.1,
+            maybe_kind: rest.2,
+            name: Text::new(&texts.0),
+            path: texts.1.as_deref().map(Text::new),
+        })
+    }
+
+    #[test]
+    fn the_fields_have_the_places_of_their_words() {
+        let places: Vec<_> = Sample::FIELDS
+            .iter()
+            .map(|f| (f.name, f.word, f.words))
+            .collect();
+        assert_eq!(places[0], ("number", 3, 1));
+        assert_eq!(places[6], ("name", 9, 2));
+        assert_eq!(places[7], ("path", 11, 3));
+        assert_eq!(Sample::WORDS, 14);
+        assert_eq!(Sample::FIELDS[1].kind, "i64");
+        assert!(Sample::FIELDS[1].optional && !Sample::FIELDS[0].optional);
+    }
+
+    #[test]
+    fn what_must_be_there_is_missed() {
+        // All zero, as never written: the first field has no presence bit.
+        assert_eq!(Sample::decode(&[0; MAX_WORDS]), None);
+        assert_eq!(Sample::decode(&[]), None);
+        let mut words = [0; MAX_WORDS];
+        Sample::default().encode(&mut words);
+        assert_eq!(Sample::decode(&words), Some(Sample::default()));
+        assert_eq!(Sample::decode(&words[..Sample::WORDS - 1]), None);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
+
+        #[test]
+        fn what_is_stored_is_loaded(sample in sample(), id in any::<u64>()) {
+            let words: Vec<AtomicU64> = (0..16).map(|_| AtomicU64::new(7)).collect();
+            store(&words, id, &sample);
+            let buffer = load::<Sample>(&words).unwrap();
+            prop_assert_eq!(buffer[ID], id);
+            prop_assert_eq!(Sample::decode(&buffer), Some(sample));
+            // What does not belong to the record is left alone.
+            prop_assert_eq!(words[Sample::WORDS].load(crate::sync::Ordering::Relaxed), 7);
+        }
+
+        #[test]
+        fn any_words_decode_or_do_not(words in prop::collection::vec(any::<u64>(), 0..20)) {
+            if let Some(sample) = Sample::decode(&words) {
+                let mut again = [0; MAX_WORDS];
+                sample.encode(&mut again);
+                prop_assert_eq!(Sample::decode(&again), Some(sample));
+            }
+        }
     }
 }

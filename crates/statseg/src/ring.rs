@@ -104,7 +104,7 @@ impl<'a, T: RecordType> Ring<'a, T> {
     }
 
     fn entry(&self, id: u64) -> Option<&'a [AtomicU64]> {
-        let index = usize::try_from((id - 1).checked_rem(self.count as u64)?).ok()?;
+        let index = usize::try_from(id.wrapping_sub(1).checked_rem(self.count as u64)?).ok()?;
         let start = RING_HEAD_WORDS + index * self.stride;
         self.words.get(start..start + self.stride)
     }
@@ -125,7 +125,7 @@ impl<'a, T: RecordType> RingWriter<'a, T> {
         let Some(head) = self.0.words.first() else {
             return 0;
         };
-        let id = head.load(Ordering::Relaxed) + 1;
+        let id = head.load(Ordering::Relaxed).wrapping_add(1);
         if let Some(entry) = self.0.entry(id) {
             record::store(entry, id, record);
         }

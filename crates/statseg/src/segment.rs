@@ -4,7 +4,7 @@
 //! *Reads and writes:* everything; which process may take which writer's handle is said at
 //! each of them. Handles check nothing: two writers of one record garble its numbers, though
 //! never the memory.
-//! *Never:* removes the file on drop: every child that ends drops its copy.
+//! *Never:* removes the file on drop: children hold copies of it.
 
 use crate::catalog::{Metric, MetricKind};
 use crate::codes::SegmentState;

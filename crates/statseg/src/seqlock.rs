@@ -98,9 +98,18 @@ pub(crate) fn write(words: &[AtomicU64], from: &[u64]) {
 /// Copies `words[1..]` into `into`, all of one update.
 #[inline]
 pub(crate) fn read(words: &[AtomicU64], into: &mut [u64]) -> Result<(), Torn> {
+    read_patiently(words, into, Patience::new())
+}
+
+/// The same with a given patience.
+#[inline]
+pub(crate) fn read_patiently(
+    words: &[AtomicU64],
+    into: &mut [u64],
+    mut patience: Patience,
+) -> Result<(), Torn> {
     let (sequence, rest) = words.split_first().ok_or(Torn)?;
     let rest = rest.get(..into.len()).ok_or(Torn)?;
-    let mut patience = Patience::new();
     loop {
         if let Some(seen) = begin_read(sequence) {
             for (value, word) in into.iter_mut().zip(rest) {

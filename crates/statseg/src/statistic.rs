@@ -26,14 +26,21 @@
 //! lock; 4. the baseline's sequence again: another: from the start. Min and max of slots with
 //! an old epoch are left out.
 //!
-//! What a reset that runs beside updates can and cannot do: every word of a slot only grows,
-//! and the baseline is a value it had; so **nothing is ever counted twice or lost**: an update
-//! is either in the baseline or in the new value. Min and max follow the epoch instead. The
-//! fence makes the new epoch visible before the slots are read, therefore at most one update
-//! per slot, the one in flight, can be counted in the new value and have its value in the old
-//! min and max. And an update made between the two steps may be in the new min and max though
-//! it is counted in the baseline. That is accepted: to close it, each update would have to wait
-//! for the reset.
+//! What a reset beside updates can and cannot do. Every word of a slot only grows, and the
+//! baseline is a value it had; so **nothing is ever counted twice or lost**: of each update,
+//! each word is either in the baseline or in the new value, and all words of the head on the
+//! same side, because the resetter copies the head under the slot's sequence lock. For that it
+//! is patient: only a writer that stays in mid-update for more than 20 ms (dead or stopped)
+//! has its words taken as they are, and then the count of that one update may be on one side
+//! and its total on the other.
+//!
+//! Min and max follow the epoch instead. The fence has the new epoch on its way to every CPU
+//! before the slots are read, therefore at most one update per slot, the one in flight, can be
+//! counted in the new value and have its value in the old min and max. (The language's memory
+//! model sets no bound to how long a relaxed load may return the old epoch; the machines do.)
+//! And an update made between the two steps may be in the new min and max though it is counted
+//! in the baseline. That is accepted: to close it, each update would have to wait for the reset.
+//! What is recorded after the reset has returned, and knows of it, is in both.
 
 use crate::histogram::{self, BUCKETS};
 use crate::seqlock::{self, SEQUENCE};
@@ -115,6 +122,7 @@ pub(crate) struct StatisticWords<'a> {
 
 impl<'a> Statistic<'a> {
     /// The handle over the words of a slot and of the baseline; dead when there are too few.
+    #[inline]
     pub(crate) fn new(own: &'a [AtomicU64], baseline: &'a [AtomicU64]) -> Self {
         let words = own.first_chunk().zip(baseline.get(EPOCH));
         Self(words.map(|(own, epoch)| StatisticWords { own, epoch }))
@@ -167,9 +175,9 @@ impl Sum {
     }
 
     /// Adds one slot; min and max only when they are of the epoch.
-    fn add_slot(&mut self, slot: &[AtomicU64], epoch: u64) {
+    fn add_slot(&mut self, slot: &[AtomicU64], epoch: u64, patience: Patience) {
         let mut head = [0; COUNTER_WORDS - 1];
-        if seqlock::read(slot, &mut head).is_err() {
+        if seqlock::read_patiently(slot, &mut head, patience).is_err() {
             // Its writer is in mid-update or died there. Each word by itself is right all the
             // same; only that they belong together is not said.
             self.torn = true;
@@ -221,7 +229,7 @@ where
             *value = word.load(Ordering::Relaxed);
         }
         for slot in slots.clone() {
-            sum.add_slot(slot, less[EPOCH]);
+            sum.add_slot(slot, less[EPOCH], Patience::new());
         }
         sum.subtract(&less);
         match (baseline.get(SEQUENCE), seen) {
@@ -250,7 +258,7 @@ where
     fence(Ordering::SeqCst);
     let mut sum = Sum::new(words);
     for slot in slots {
-        sum.add_slot(slot, 0);
+        sum.add_slot(slot, 0, Patience::long());
     }
     baseline[COUNT].store(sum.count, Ordering::Relaxed);
     baseline[TOTAL].store(sum.total, Ordering::Relaxed);
@@ -258,4 +266,133 @@ where
         word.store(*value, Ordering::Relaxed);
     }
     seqlock::end(&baseline[SEQUENCE], begun);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(n: usize) -> Vec<AtomicU64> {
+        (0..n).map(|_| AtomicU64::new(0)).collect()
+    }
+
+    /// A statistic with three slots and the baseline of a fresh segment.
+    struct Fresh {
+        slots: Vec<Vec<AtomicU64>>,
+        baseline: Vec<AtomicU64>,
+    }
+
+    impl Fresh {
+        fn new() -> Self {
+            let baseline = words(STATISTIC_WORDS);
+            baseline[EPOCH].store(FIRST_EPOCH, Ordering::Relaxed);
+            Self {
+                slots: (0..3).map(|_| words(STATISTIC_WORDS)).collect(),
+                baseline,
+            }
+        }
+
+        fn record(&self, slot: usize, value: u64) {
+            Statistic::new(&self.slots[slot], &self.baseline).record(value);
+        }
+
+        fn read(&self) -> Sum {
+            read(
+                &self.slots.iter().map(Vec::as_slice),
+                &self.baseline,
+                STATISTIC_WORDS,
+            )
+        }
+
+        fn rebase(&self) {
+            rebase(
+                self.slots.iter().map(Vec::as_slice),
+                &self.baseline,
+                STATISTIC_WORDS,
+            );
+        }
+    }
+
+    #[test]
+    fn slots_are_added_up() {
+        let metric = Fresh::new();
+        metric.record(0, 50);
+        metric.record(2, 7);
+        metric.record(2, 90);
+        let sum = metric.read();
+        assert_eq!((sum.count, sum.total, sum.torn), (3, 147, false));
+        assert_eq!((sum.min, sum.max), (Some(7), Some(90)));
+        assert_eq!(sum.buckets.iter().sum::<u64>(), 3);
+    }
+
+    #[test]
+    fn slots_that_were_quiet_since_the_reset_add_no_min_and_max() {
+        let metric = Fresh::new();
+        metric.record(0, 1);
+        metric.record(1, 1000);
+        metric.rebase();
+        metric.record(2, 30);
+        let sum = metric.read();
+        assert_eq!((sum.count, sum.total), (1, 30));
+        assert_eq!((sum.min, sum.max), (Some(30), Some(30)));
+        metric.record(0, 20);
+        let sum = metric.read();
+        assert_eq!((sum.min, sum.max), (Some(20), Some(30)));
+    }
+
+    #[test]
+    fn a_slot_left_unfinished_is_counted_and_marked() {
+        let metric = Fresh::new();
+        metric.record(0, 5);
+        metric.record(1, 6);
+        let _died = seqlock::begin(&metric.slots[1][SEQUENCE]);
+        let sum = metric.read();
+        assert_eq!((sum.count, sum.total, sum.torn), (2, 11, true));
+        // A reset takes its words as they are, and the next owner of the slot mends it.
+        metric.rebase();
+        assert_eq!((metric.read().count, metric.read().torn), (0, true));
+        metric.record(1, 7);
+        let sum = metric.read();
+        assert_eq!((sum.count, sum.total, sum.torn), (1, 7, false));
+    }
+
+    #[test]
+    fn a_reset_left_unfinished_hangs_nobody() {
+        let metric = Fresh::new();
+        metric.record(0, 5);
+        let _died = seqlock::begin(&metric.baseline[SEQUENCE]);
+        let sum = metric.read();
+        assert_eq!((sum.count, sum.torn), (1, true));
+        metric.rebase();
+        assert_eq!(
+            metric.read(),
+            Sum {
+                buckets: vec![0; BUCKETS],
+                ..Sum::default()
+            }
+        );
+    }
+
+    #[test]
+    fn a_gauge_is_the_sum_of_its_slots() {
+        let slots = [words(COUNTER_WORDS), words(COUNTER_WORDS)];
+        let baseline = words(COUNTER_WORDS);
+        for (slot, value) in slots.iter().zip([3, 4]) {
+            let gauge = Gauge(slot.get(COUNT));
+            gauge.set(100);
+            gauge.set(value);
+        }
+        let sum = read(&slots.iter().map(Vec::as_slice), &baseline, COUNTER_WORDS);
+        assert_eq!((sum.count, sum.torn), (7, false));
+    }
+
+    #[test]
+    fn too_few_words_count_nothing() {
+        let (own, baseline) = (words(STATISTIC_WORDS - 1), words(STATISTIC_WORDS));
+        Statistic::new(&own, &baseline).record(1);
+        Statistic::new(&[], &[]).record(1);
+        assert!(own.iter().all(|w| w.load(Ordering::Relaxed) == 0));
+        assert!(read(&std::iter::empty(), &[], STATISTIC_WORDS).torn);
+        rebase(std::iter::empty(), &[], STATISTIC_WORDS);
+    }
 }

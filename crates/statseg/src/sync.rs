@@ -10,52 +10,96 @@ pub(crate) use loom::sync::atomic::{AtomicU64, Ordering, fence};
 #[cfg(not(loom))]
 pub(crate) use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-/// How often a reader may look again before it gives up.
-///
-/// The first looks only spin: an update takes nanoseconds. The later ones yield the CPU, for a
-/// writer that was descheduled in mid-update. Then the reader gives up, because the writer may
-/// be dead: with two cores and a living writer that does not happen in practice.
-#[derive(Debug)]
-pub(crate) struct Patience(u32);
+#[cfg(not(loom))]
+pub(crate) use real::Patience;
+
+#[cfg(loom)]
+pub(crate) use modelled::Patience;
 
 #[cfg(not(loom))]
-const SPINS: u32 = 128;
-#[cfg(not(loom))]
-const YIELDS: u32 = 64;
+mod real {
+    use std::time::Duration;
 
-impl Patience {
-    #[cfg(not(loom))]
-    pub(crate) fn new() -> Self {
-        Self(SPINS + YIELDS)
+    const SPINS: u32 = 128;
+    const YIELDS: u32 = 64;
+    const SLEEPS: u32 = 20;
+    const SLEEP: Duration = Duration::from_millis(1);
+
+    /// How often to look again before giving up.
+    ///
+    /// The first looks only spin: an update takes nanoseconds. The next ones yield the CPU, for
+    /// a writer that was descheduled in mid-update. Then a reader gives up: the writer may be
+    /// dead. Only who has to be right rather than quick sleeps as well.
+    #[derive(Debug)]
+    pub(crate) struct Patience {
+        looks: u32,
+        limit: u32,
     }
 
-    /// Waits a little and says whether to look again.
-    #[cfg(not(loom))]
-    pub(crate) fn again(&mut self) -> bool {
-        if self.0 == 0 {
-            return false;
+    impl Patience {
+        /// A reader's: microseconds on a machine with a free CPU; where others take every yielded
+        /// CPU for a time slice, up to a quarter of a second.
+        pub(crate) fn new() -> Self {
+            Self {
+                looks: 0,
+                limit: SPINS + YIELDS,
+            }
         }
-        self.0 -= 1;
-        if self.0 >= YIELDS {
-            std::hint::spin_loop();
-        } else {
-            std::thread::yield_now();
+
+        /// A resetter's: 20 milliseconds more.
+        pub(crate) fn long() -> Self {
+            Self {
+                looks: 0,
+                limit: SPINS + YIELDS + SLEEPS,
+            }
         }
-        true
+
+        /// Waits a little and says whether to look again.
+        pub(crate) fn again(&mut self) -> bool {
+            match self.looks {
+                n if n >= self.limit => return false,
+                n if n < SPINS => std::hint::spin_loop(),
+                n if n < SPINS + YIELDS => std::thread::yield_now(),
+                _ => std::thread::sleep(SLEEP),
+            }
+            self.looks += 1;
+            true
+        }
+    }
+}
+
+#[cfg(loom)]
+mod modelled {
+    /// A model's patience: each look multiplies the number of interleavings.
+    #[derive(Debug)]
+    pub(crate) enum Patience {
+        /// A reader looks twice.
+        Looks(u32),
+        /// A resetter looks until the others have gone on: in a model nobody is dead.
+        Endless,
     }
 
-    /// A model has few looks: each one multiplies the number of interleavings.
-    #[cfg(loom)]
-    pub(crate) fn new() -> Self {
-        Self(1)
-    }
-
-    #[cfg(loom)]
-    pub(crate) fn again(&mut self) -> bool {
-        if self.0 == 0 {
-            return false;
+    impl Patience {
+        pub(crate) fn new() -> Self {
+            Self::Looks(1)
         }
-        self.0 -= 1;
-        true
+
+        pub(crate) fn long() -> Self {
+            Self::Endless
+        }
+
+        pub(crate) fn again(&mut self) -> bool {
+            match self {
+                Self::Looks(0) => false,
+                Self::Looks(n) => {
+                    *n -= 1;
+                    true
+                }
+                Self::Endless => {
+                    loom::thread::yield_now();
+                    true
+                }
+            }
+        }
     }
 }

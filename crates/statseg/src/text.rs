@@ -97,3 +97,38 @@ impl<const N: usize> fmt::Display for Text<N> {
         f.pad(self.as_str())
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_cut_at_a_character() {
+        assert_eq!(Text::<1>::new("12345678").as_str(), "12345678");
+        assert_eq!(Text::<1>::new("123456789").as_str(), "12345678");
+        // The last character has two bytes, of which one fits.
+        assert_eq!(Text::<1>::new("1234567ä").as_str(), "1234567");
+        assert_eq!(Text::<1>::new("ab\0cd").as_str(), "ab");
+        assert!(Text::<1>::new("").is_empty() && Text::<2>::EMPTY.is_empty());
+        assert_eq!(
+            format!("{:>4}|{:?}", Text::<1>::new("ab"), Text::<1>::new("ab")),
+            "  ab|\"ab\""
+        );
+    }
+
+    #[test]
+    fn words_are_the_bytes_in_order() {
+        let text = Text::<2>::new("0123456789");
+        assert_eq!(text.to_words()[0], u64::from_ne_bytes(*b"01234567"));
+        assert_eq!(Text::from_words(&text.to_words()), Some(text));
+        assert_eq!(Text::<2>::from_words(&[0]), None);
+        assert_eq!(
+            Text::<1>::from_words(&[u64::from_ne_bytes([0xFF; 8])]),
+            None
+        );
+        // Rubbish after the end does not make two texts differ.
+        let rubbish = u64::from_ne_bytes(*b"ab\0\xFFcdef");
+        assert_eq!(Text::<1>::from_words(&[rubbish]), Some(Text::new("ab")));
+    }
+}

@@ -26,6 +26,7 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
+    #[inline]
     pub(crate) fn new(words: &'a [AtomicU64], layout: &'a Layout) -> Self {
         Self { words, layout }
     }
