@@ -547,7 +547,9 @@ SELECT
     s.last_active_at
 FROM ckpt_stats_workers() AS s;
 
-GRANT SELECT ON ckpt_stats_workers TO PUBLIC;
+REVOKE ALL ON FUNCTION ckpt_stats_workers() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ckpt_stats_workers() TO pg_monitor;
+GRANT SELECT ON ckpt_stats_workers TO pg_monitor;
 
 COMMENT ON FUNCTION ckpt_stats_workers() IS
     'Rows of the view ckpt_stats_workers.';

@@ -37,7 +37,10 @@
 //! | [`views`] | one file per view: snapshot to rows |
 //! | [`pgshim`] | the border to C: PostgreSQL's inner parts |
 //! | [`server`] | the server's public functions and variables, made safe |
-//! | [`error`], [`process`] | small helpers |
+//! | [`mod@error`], [`process`] | small helpers |
+
+// A server loads this library, no crate links it: its documentation is for those who read on.
+#![allow(rustdoc::private_intra_doc_links)]
 
 mod error;
 mod hooks;

@@ -34,7 +34,9 @@ my $newest = 'SELECT coalesce(max(checkpoint_id), 0) FROM ckpt_stats_history';
 sub history_after
 {
 	my ($number, $count) = @_;
-	$node->poll_query_until('postgres', "SELECT count(*) >= $count FROM ckpt_stats_history WHERE checkpoint_id > $number")
+	$node->poll_query_until('postgres',
+		"SELECT count(*) >= $count AND NOT EXISTS (SELECT FROM ckpt_stats_progress) "
+		  . "FROM ckpt_stats_history WHERE checkpoint_id > $number")
 	  or die "timed out waiting for $count checkpoints";
 	return ask('SELECT kind, cause, result, buffers_written IS NULL AND sync_time IS NULL AND files_synced IS NULL, '
 		  . 'ended_at >= started_at '
@@ -68,7 +70,6 @@ sub fail_and_recover
 	ask('SELECT pg_current_xact_id(); CHECKPOINT');
 	my $cause = $name =~ /unlogged/ ? '' : 'requested';
 	is(history_after($number, 2), "checkpoint|$cause|failed|t|t\n$completed", "$name: failed, then completed");
-	is(ask('SELECT count(*) FROM ckpt_stats_progress'), 0, "$name: no progress is left over");
 	return;
 }
 

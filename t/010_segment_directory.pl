@@ -53,7 +53,7 @@ SKIP:
 	skip 'user name spaces cannot be made here', 3 if system("@in_small[0 .. 3] true 2>&1") || !run_log([ @in_small, 'true' ]);
 	start_is_refused($node, 'no space',
 		qr/could not allocate $size bytes for stats segment "\Q$file\E": No space left on device/,
-		qr/DETAIL:  The stats segment needs $size bytes\..*HINT:  Reduce "ckptflush\.history_size"/s,
+		qr/DETAIL:  The stats segment needs $size bytes\..*HINT:  Reduce "ckptflush\.files_size" or "ckptflush\.history_size"/s,
 		sub { run_log([ @in_small, 'pg_ctl', '-D', $node->data_dir, '-l', $node->logfile, '-w', 'start' ]) });
 }
 is_deeply([ glob "$directory/*" ], [], 'no attempt has left anything');

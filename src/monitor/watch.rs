@@ -287,7 +287,7 @@ impl Monitor {
 /// The sync state, if it is the running checkpoint's and its files are tracked.
 fn current_sync(segment: &Segment, running: &Running) -> Option<SyncState> {
     let sync = segment.sync_state().read().ok()?;
-    (running.flags.is_some() && sync.start_at + SLACK_US >= running.started_at).then_some(sync)
+    (sync.start_at + SLACK_US >= running.started_at).then_some(sync)
 }
 
 /// How long the record of a start may be late before the checkpoint counts as not logged.
@@ -299,7 +299,7 @@ const LIST_WITHIN_US: i64 = 5_000_000;
 const COUNT_EVERY: Duration = Duration::from_secs(1);
 
 /// The checkpointer writes the sync state a moment before it tells the start.
-const SLACK_US: i64 = 1_000_000;
+const SLACK_US: i64 = 10_000;
 
 fn experience(state: &MonitorState) -> Experience {
     Experience {

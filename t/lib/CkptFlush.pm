@@ -192,12 +192,14 @@ sub wait_for_checkpoints
 	return;
 }
 
-# Waits until the history has a finished row for each of $count checkpoints.
+# Waits until the history has a finished row for each of $count checkpoints. The monitor writes the
+# row first, then its counters, and takes the progress away last.
 sub wait_for_history
 {
 	my ($node, $count) = @_;
 	$node->poll_query_until('postgres',
-		"SELECT count(*) >= $count FROM ckpt_stats_history WHERE ended_at IS NOT NULL")
+		"SELECT count(*) >= $count AND NOT EXISTS (SELECT FROM ckpt_stats_progress) "
+		  . 'FROM ckpt_stats_history WHERE ended_at IS NOT NULL')
 	  or die "timed out waiting for $count checkpoints in the history";
 	return;
 }
