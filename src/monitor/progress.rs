@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use pacing::forecast::{self, Pace, Prior, SyncProgress};
-use statseg::{Cause, Kind, Phase, Progress, Segment, SyncState};
+use statseg::{Cause, Kind, Outcome, Phase, Progress, Segment, SyncState};
 
 use super::message::flag;
 use super::worklist::Follower;
@@ -85,11 +85,14 @@ impl Running {
         }
     }
 
-    /// It is over: all that is on the list was written.
-    pub(super) fn end(&mut self, segment: &Segment) {
+    /// It is over. If it has completed, all that is on its list was written; unless the list is
+    /// that of the next checkpoint by now, which tells nothing of this one.
+    pub(super) fn end(&mut self, segment: &Segment, outcome: Outcome) {
         let used = self.id;
         if let Some(follower) = &mut self.follower {
-            follower.finish();
+            if outcome == Outcome::Completed && server::redo_pointer() == self.redo {
+                follower.finish();
+            }
             follower.publish(segment, used, true);
         }
     }

@@ -130,11 +130,12 @@ impl Monitor {
             next = oldest;
         }
         for id in next..=head {
+            // Before it is worked off: an error there must not bring it back for ever.
+            self.state.events_seen = id;
             match events.get(id) {
                 Some(event) => self.take(&event),
                 None => self.segment.counter(Metric::EventsLost).increment(),
             }
-            self.state.events_seen = id;
         }
         if head >= next {
             self.save();
@@ -241,7 +242,7 @@ impl Monitor {
     }
 
     fn close(&mut self, running: &mut Running, row: &History) {
-        running.end(self.segment);
+        running.end(self.segment, row.outcome);
         ended::record(self.segment, row);
         if row.outcome == Outcome::Completed
             && let Some(sync_ns) = row.sync_ns
