@@ -124,10 +124,18 @@ pub(crate) enum Wait {
 pub(crate) struct WorkList {
     /// This checkpoint writes pages of unlogged relations too (bufmgr.c:BufferSync). If it does
     /// not, a flag on such a page is a leftover of one that did.
-    pub(crate) unlogged: bool,
+    unlogged: bool,
+    /// Entries of the list and buffers of the pool; both are NBuffers.
+    size: i32,
 }
 
 impl WorkList {
+    pub(crate) fn new(unlogged: bool) -> Self {
+        // SAFETY: reads two globals that are set before any child is forked.
+        let size = unsafe { raw::ckf_pool_size() };
+        Self { unlogged, size }
+    }
+
     /// How many buffers are marked for the running checkpoint: one pass over all headers
     /// (1 ms at 4 GB of shared_buffers), so a few times per checkpoint.
     pub(crate) fn count_needed(&self) -> usize {
@@ -161,16 +169,13 @@ impl From<&Item> for RawItem {
 
 impl pacing::frontier::Pool for WorkList {
     fn capacity(&self) -> usize {
-        // SAFETY: reads two globals that are set before any child is forked.
-        let size = unsafe { raw::ckf_pool_size() };
-        usize::try_from(size).unwrap_or(0)
+        usize::try_from(self.size).unwrap_or(0)
     }
 
     fn item(&self, index: usize) -> Item {
         let mut item = RawItem::default();
-        // In C an index is an int, and so is NBuffers.
-        let index = i32::try_from(index.min(self.capacity().saturating_sub(1))).unwrap_or(0);
-        // SAFETY: the list has NBuffers entries, which is capacity(), and there are some.
+        let index = i32::try_from(index).unwrap_or(i32::MAX).min(self.size - 1);
+        // SAFETY: the list has `size` entries, and there are some: a server has buffers.
         unsafe { raw::ckf_pool_item(index, &raw mut item) };
         Item {
             tablespace: item.tablespace,

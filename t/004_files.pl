@@ -61,7 +61,8 @@ SKIP:
 	cmp_ok(abs($sum - $sync_time), '<=', 0.05 * $sync_time,
 		'the times of the files add up to the sync time within 5 %');
 }
-is( ask("SELECT f.max_sync_time = h.longest_sync_time FROM $last JOIN ckpt_stats_files f ON path = longest_sync_file"),
+is( ask('SELECT f.max_sync_time = h.longest_sync_time '
+		  . "FROM $last JOIN ckpt_stats_files f ON path = longest_sync_file"),
 	't',
 	'the file that took longest');
 is( ask("SELECT f.path FROM $last, ckpt_stats_files f WHERE f.max_sync_time > h.longest_sync_time"),
@@ -76,14 +77,16 @@ is( ask("SELECT fork, database, tablespace, segment, path FROM ckpt_stats_files 
 		  . "FROM pg_database d, (VALUES ('main', ''), ('fsm', '_fsm'), ('vm', '_vm')) v(fork, suffix) "
 		  . "WHERE datname = 'postgres' ORDER BY pg_relation_filepath('t1') || suffix"),
 	'a relation with its forks');
-is( ask("SELECT database, tablespace, relfilenode, fork, segment, syncs FROM ckpt_stats_files WHERE path = 'pg_xact/0000'"),
+is( ask('SELECT database, tablespace, relfilenode, fork, segment, syncs FROM ckpt_stats_files '
+		  . "WHERE path = 'pg_xact/0000'"),
 	'|||||1',
 	'an SLRU file belongs to no relation');
 
 # Two more, without a reset between them.
 ask("SELECT ckpt_stats_reset('files')");
 $node->safe_psql('postgres', "INSERT INTO t1 VALUES ('x'); CHECKPOINT") for 1 .. 2;
-is( ask("SELECT syncs, min_sync_time <= max_sync_time, round((min_sync_time + max_sync_time - sync_time)::numeric, 6) "
+is( ask('SELECT syncs, min_sync_time <= max_sync_time, '
+		  . 'round((min_sync_time + max_sync_time - sync_time)::numeric, 6) '
 		  . "FROM ckpt_stats_files WHERE path = pg_relation_filepath('t1')"),
 	'2|t|0.000000',
 	'the times of two checkpoints');

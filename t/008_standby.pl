@@ -49,7 +49,8 @@ $standby->poll_query_until('postgres',
   or die 'no progress was seen';
 my ($id, $total, @others) = split /\|/, ask('SELECT checkpoint_id, buffers_total, kind, cause, redo_lsn, '
 	  . 'eta_at > started_at FROM ckpt_stats_progress');
-is("@others", 'restartpoint requested ' . $primary->safe_psql('postgres', 'SELECT redo_lsn FROM pg_control_checkpoint()') . ' t',
+my $redo_lsn = $primary->safe_psql('postgres', 'SELECT redo_lsn FROM pg_control_checkpoint()');
+is("@others", "restartpoint requested $redo_lsn t",
 	"the progress of a restartpoint, for the primary's redo position");
 $session->quit;
 wait_for_history($standby, $before + 1);
@@ -101,7 +102,8 @@ ask('CHECKPOINT');
 wait_for_checkpoints($standby, 1, $offset);
 my @after = grep { $_->{complete} } logged_checkpoints($standby, $offset);
 wait_for_history($standby, $before + @after);
-is(ask("SELECT kind, result, buffers_written FROM ckpt_stats_history WHERE checkpoint_id > $id ORDER BY checkpoint_id"),
+is(ask('SELECT kind, result, buffers_written FROM ckpt_stats_history '
+		  . "WHERE checkpoint_id > $id ORDER BY checkpoint_id"),
 	join("\n", map { "checkpoint|completed|$_->{buffers}" } @after), 'checkpoints after the promotion');
 is(ask('SELECT pid, state, last_error FROM ckpt_stats_workers'), "$worker|running|", 'by the same worker');
 

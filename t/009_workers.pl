@@ -46,7 +46,8 @@ sub wait_for_worker
 # Terminated in mid-checkpoint.
 my ($offset, $before) = (-s $node->logfile, ask($rows));
 my $session = begin_checkpoint(25);
-my ($id, $total, $done) = split /\|/, ask('SELECT checkpoint_id, buffers_total, buffers_done FROM ckpt_stats_progress');
+my ($id, $total, $done) = split /\|/,
+  ask('SELECT checkpoint_id, buffers_total, buffers_done FROM ckpt_stats_progress');
 my $pid = ask("SELECT pid $worker");
 kill 'TERM', $pid or die "could not signal the worker: $!";
 wait_for_worker("restarts = 1 AND state = 'running' AND pid <> $pid");

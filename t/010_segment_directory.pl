@@ -40,20 +40,23 @@ SKIP:
 }
 $node->append_conf('postgresql.conf', "ckptflush.segment_directory = '$directory'\n");
 chmod 0500, $directory or die "could not chmod: $!";
-start_is_refused($node, 'read-only directory', qr/could not create stats segment "\Q$file\E": Permission denied/, qr//);
+start_is_refused($node, 'read-only directory',
+	qr/could not create stats segment "\Q$file\E": Permission denied/, qr//);
 chmod 0700, $directory or die "could not chmod: $!";
 
 # A file system that is too small, in a name space of its own.
 my @user = ('--map-user=' . $>, '--map-group=' . ($) + 0));
 my $small = 'mount -t tmpfs -o size=256k none "$1" && shift && exec "$@"';
-my @in_small = ('unshare', '--user', '--map-root-user', '--mount', 'sh', '-c', $small, 'sh', "$directory",
-	'unshare', '--user', @user);
+my @unshare  = qw(unshare --user --map-root-user --mount);
+my @in_small = (@unshare, 'sh', '-c', $small, 'sh', "$directory", qw(unshare --user), @user);
+my $reduce = qr/HINT:  Reduce "ckptflush\.files_size" or "ckptflush\.history_size"/;
 SKIP:
 {
-	skip 'user name spaces cannot be made here', 3 if system("@in_small[0 .. 3] true 2>&1") || !run_log([ @in_small, 'true' ]);
+	skip 'user name spaces cannot be made here', 3
+	  if system("@unshare true 2>&1") || !run_log([ @in_small, 'true' ]);
 	start_is_refused($node, 'no space',
 		qr/could not allocate $size bytes for stats segment "\Q$file\E": No space left on device/,
-		qr/DETAIL:  The stats segment needs $size bytes\..*HINT:  Reduce "ckptflush\.files_size" or "ckptflush\.history_size"/s,
+		qr/DETAIL:  The stats segment needs $size bytes\..*$reduce/s,
 		sub { run_log([ @in_small, 'pg_ctl', '-D', $node->data_dir, '-l', $node->logfile, '-w', 'start' ]) });
 }
 is_deeply([ glob "$directory/*" ], [], 'no attempt has left anything');

@@ -36,7 +36,8 @@ sub put
 }
 
 # What is in the way is not ours.
-my $remove = qr/HINT:  Remove the file, or set "ckptflush\.segment_directory" to another directory\./;
+my $not_ours = qr/file "\Q$file\E" is not a stats segment of this server/;
+my $remove   = qr/HINT:  Remove the file, or set "ckptflush\.segment_directory" to another directory\./;
 my ($version, $system_identifier) = (1, 8);
 my %foreign = (
 	'another program\'s file' => [ "something else\n", 'It does not begin as a stats segment\.' ],
@@ -46,16 +47,16 @@ foreach my $name (sort keys %foreign)
 {
 	my ($content, $detail) = @{ $foreign{$name} };
 	put($content);
-	start_is_refused($node, $name, qr/file "\Q$file\E" is not a stats segment of this server/, qr/DETAIL:  $detail.*$remove/s);
+	start_is_refused($node, $name, $not_ours, qr/DETAIL:  $detail.*$remove/s);
 	ok(slurp_file($file) eq $content, "$name is not touched");
 	unlink $file;
 }
 symlink $node->logfile, $file or die "could not make a link: $!";
-start_is_refused($node, 'symbolic link', qr/file "\Q$file\E" is not a stats segment of this server/, qr/It is a symbolic link\./);
+start_is_refused($node, 'symbolic link', $not_ours, qr/It is a symbolic link\./);
 is(readlink $file, $node->logfile, 'the link is not touched');
 unlink $file;
 mkdir $file or die "could not make a directory: $!";
-start_is_refused($node, 'directory', qr/file "\Q$file\E" is not a stats segment of this server/, qr/It is not a regular file\./);
+start_is_refused($node, 'directory', $not_ours, qr/It is not a regular file\./);
 ok(-d $file, 'the directory is not touched');
 rmdir $file;
 
@@ -63,7 +64,9 @@ rmdir $file;
 put(segment_with());
 open my $lock, '<', $file or die "could not open \"$file\": $!";
 flock $lock, LOCK_EX or die "could not lock \"$file\": $!";
-start_is_refused($node, 'in use', qr/stats segment "\Q$file\E" is in use by another server/, qr/DETAIL:  It was created by the postmaster with PID \d+\./);
+start_is_refused($node, 'in use',
+	qr/stats segment "\Q$file\E" is in use by another server/,
+	qr/DETAIL:  It was created by the postmaster with PID \d+\./);
 ok(slurp_file($file) eq segment_with(), 'a segment in use is not touched');
 close $lock;
 

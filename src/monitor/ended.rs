@@ -114,9 +114,13 @@ fn counted_cause(before: &CoreCounters, after: &CoreCounters) -> Option<Cause> {
     }
 }
 
-/// Append the row and count it.
+/// Count the checkpoint, then append its row: who finds the row finds all counted.
 pub(super) fn record(segment: &Segment, row: &History) {
+    count(segment, row);
     segment.history().push(row);
+}
+
+fn count(segment: &Segment, row: &History) {
     let count = |metric: Metric, number: Option<u64>| {
         segment.counter(metric).add(number.unwrap_or(0));
     };

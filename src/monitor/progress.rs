@@ -163,9 +163,8 @@ impl Running {
     fn follow(&mut self) {
         let stands = self.follower.as_mut().is_some_and(Follower::advance);
         if !stands && self.phase.code() <= Phase::Writing.code() {
-            self.follower = Follower::find(WorkList {
-                unlogged: self.flags.is_none_or(writes_unlogged),
-            });
+            let unlogged = self.flags.is_none_or(writes_unlogged);
+            self.follower = Follower::find(WorkList::new(unlogged));
         }
     }
 

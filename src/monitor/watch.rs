@@ -243,6 +243,8 @@ impl Monitor {
 
     fn close(&mut self, running: &mut Running, row: &History) {
         running.end(self.segment, row.outcome);
+        // First, so that nobody finds one checkpoint running and in the history.
+        self.segment.progress().write(&idle());
         ended::record(self.segment, row);
         if row.outcome == Outcome::Completed
             && let Some(sync_ns) = row.sync_ns
@@ -272,16 +274,21 @@ impl Monitor {
                 running.publish_files(self.segment);
                 progress
             }
-            None => Progress {
-                updated_at: now,
-                ..Progress::default()
-            },
+            None => idle(),
         };
         self.segment.progress().write(&progress);
     }
 
     fn save(&self) {
         self.segment.monitor_state().write(&self.state);
+    }
+}
+
+/// The progress of no checkpoint.
+fn idle() -> Progress {
+    Progress {
+        updated_at: process::now_us(),
+        ..Progress::default()
     }
 }
 
