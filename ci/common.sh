@@ -18,6 +18,29 @@ die() {
     exit 1
 }
 
+# Runs COMMAND with the cargo target directory NAME of the cache, which all checkouts of this
+# machine share, and alone with it. Cargo goes by time stamps: it would take a file that is older
+# than another checkout's build for unchanged. So our own packages are built anew when the last
+# build was of other sources.
+with_target() ( # NAME COMMAND...
+    target=$cache/cargo/$1 packages=(-p ckptflush)
+    mkdir -p "$target"
+    exec 7>"$target.lock"
+    flock 7
+    sources=$(find Cargo.toml Cargo.lock build.rs src pgshim crates -type f -exec cksum {} + |
+        LC_ALL=C sort | cksum)
+    if [ "$(cat "$target/.ckptflush-sources" 2>/dev/null)" != "$sources" ]; then
+        for crate in crates/*/; do
+            packages+=(-p "$(basename "$crate")")
+        done
+        cargo clean --quiet --target-dir "$target" "${packages[@]}"
+        cargo clean --quiet --target-dir "$target" "${packages[@]}" --release
+        echo "$sources" >"$target/.ckptflush-sources"
+    fi
+    export CARGO_TARGET_DIR=$target
+    "${@:2}" 7>&-
+)
+
 # PostgreSQL refuses to run as root. Sets $user: for root the unprivileged account ckptflush,
 # which is made when missing; for anybody else that very user.
 server_user() {

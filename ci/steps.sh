@@ -18,6 +18,7 @@ begin_steps() {
         say "another ./check is running on this machine: waiting for its end"
         flock 8
     fi
+    begun=$SECONDS
     work=$(mktemp -d "${TMPDIR:-/tmp}/ckptflush-check.XXXXXX")
     chmod 755 "$work"
     logs=$work/logs
@@ -153,7 +154,8 @@ finish() {
             show_tail "$file" 60
         done <<<"${extra_logs[${step_names[i]}]:-}"
     done
-    printf '\n%d:%02d minutes\n' $((SECONDS / 60)) $((SECONDS % 60))
+    i=$((SECONDS - begun))
+    printf '\n%d:%02d minutes\n' $((i / 60)) $((i % 60))
     [ "$failed" = 0 ] || exit 1
     exit 0
 }

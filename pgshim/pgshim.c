@@ -255,26 +255,19 @@ ckf_control_file_redo(uint64 *redo)
 }
 
 /*
- * Let the checkpointer speak at DEBUG1 until ckf_restore_log_level.
+ * Let the checkpointer speak at this level, whatever the user has set; NULL goes back to that, as
+ * a RESET in a session does.
  *
  * PGC_S_SESSION ranks above the configuration file and, being above PGC_S_OVERRIDE, leaves the
  * reset value alone (guc.c:set_config_option). So a reload in the middle of a checkpoint
- * changes the reset value, which is the user's level, and neither ends our raise nor is lost
+ * changes the reset value, which is the user's level, and neither ends our level nor is lost
  * by it. An assignment to the variable would not outlive such a reload. Runs in a critical
  * section: with elevel LOG nothing here raises, and an enum is set without allocation.
  */
 void
-ckf_raise_log_level(void)
+ckf_set_log_level(const char *level)
 {
-	(void) set_config_option_ext("log_min_messages", "debug1", PGC_SUSET, PGC_S_SESSION,
-								 BOOTSTRAP_SUPERUSERID, GUC_ACTION_SET, true, LOG, false);
-}
-
-/* Back to the reset value and its source: what a RESET in a session does. */
-void
-ckf_restore_log_level(void)
-{
-	(void) set_config_option_ext("log_min_messages", NULL, PGC_SUSET, PGC_S_SESSION,
+	(void) set_config_option_ext("log_min_messages", level, PGC_SUSET, PGC_S_SESSION,
 								 BOOTSTRAP_SUPERUSERID, GUC_ACTION_SET, true, LOG, false);
 }
 

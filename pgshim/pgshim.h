@@ -84,8 +84,7 @@ extern void ckf_wake(int32 proc_number, int32 pid);
 extern void ckf_checkpoint_stats(ckf_checkpoint *stats);
 extern void ckf_core_counters_now(ckf_core_counters *counters);
 extern int32 ckf_control_file_redo(uint64 *redo);
-extern void ckf_raise_log_level(void);
-extern void ckf_restore_log_level(void);
+extern void ckf_set_log_level(const char *level);
 extern void ckf_relation_path(uint32 database, uint32 tablespace, uint32 relation, int32 fork,
 							  uint32 segment, char *target, uint64 size);
 extern int32 ckf_facilities(void);

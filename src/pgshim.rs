@@ -33,8 +33,7 @@ mod raw {
         pub(super) fn ckf_my_proc_number() -> i32;
         pub(super) fn ckf_wake(proc_number: i32, pid: i32);
         pub(super) fn ckf_checkpoint_stats(stats: *mut Checkpoint);
-        pub(super) fn ckf_raise_log_level();
-        pub(super) fn ckf_restore_log_level();
+        pub(super) fn ckf_set_log_level(level: *const c_char);
         pub(super) fn ckf_facilities() -> i32;
     }
 
@@ -268,16 +267,16 @@ pub(crate) fn control_file_redo() -> Option<u64> {
     (found != 0).then_some(redo)
 }
 
-/// Let this process log at DEBUG1; see pgshim.c for why a reload neither ends nor hides it.
-pub(crate) fn raise_log_level() {
-    // SAFETY: sets one enum setting of this process.
-    unsafe { raw::ckf_raise_log_level() };
+/// Let this process log at `level`; see pgshim.c for why a reload neither ends nor hides it.
+pub(crate) fn set_log_level(level: &'static CStr) {
+    // SAFETY: sets one enum setting of this process; the string is zero-terminated.
+    unsafe { raw::ckf_set_log_level(level.as_ptr()) };
 }
 
 /// Back to the user's own level.
 pub(crate) fn restore_log_level() {
-    // SAFETY: as raise_log_level.
-    unsafe { raw::ckf_restore_log_level() };
+    // SAFETY: NULL means the reset value.
+    unsafe { raw::ckf_set_log_level(std::ptr::null()) };
 }
 
 /// Longest path below the data directory: tablespace, version directory, database, file.

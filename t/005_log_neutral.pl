@@ -53,6 +53,9 @@ sub comparable
 	foreach my $line (split /\n/, $log)
 	{
 		next if $line =~ /ckptflush/;
+		# What the checkpointer says at debug2 of the very reload that asks for it. Ours follows the
+		# user below debug1 from the next record on.
+		next if $line =~ /updated shared memory configuration/;
 		my $file = $line =~ s/file=(\S+)// ? $1 : '';
 		$line =~ s/^\S+ \S+ \S+ \[\d+\] //;
 		$line =~ s/"[^"]*"/"..."/g if $line =~ /socket|directory|listening/;
@@ -63,6 +66,8 @@ sub comparable
 	return [ sort @lines ];
 }
 
+# Once in a checkpoint, near its end.
+my $removes = qr/DEBUG:  attempting to remove WAL segments/;
 # Each file of a checkpoint.
 my $synced = qr/DEBUG:  checkpoint sync: number=\d+ file=/;
 
@@ -85,6 +90,21 @@ foreach my $level (qw(info notice warning error log fatal panic debug1))
 	$_->reload for @nodes;
 	ask("CREATE TABLE $level AS SELECT 1 AS a; CHECKPOINT");
 }
+ask('ALTER SYSTEM RESET log_min_messages');
+$_->reload for @nodes;
+
+# At debug2 the checkpointer says more than we need to hear. Set before a checkpoint or during one,
+# it is the user's.
+ask('ALTER SYSTEM SET log_min_messages = debug2');
+$_->reload for @nodes;
+my @before = map { -s $_->logfile } @nodes;
+ask('CREATE TABLE debug2 AS SELECT 1 AS a; CHECKPOINT');
+ask('ALTER SYSTEM RESET log_min_messages');
+$_->reload for @nodes;
+my @said = map { scalar(() = slurp_file($nodes[$_]->logfile, $before[$_]) =~ /$removes/g) } 0 .. $#nodes;
+is("@said", '1 1', 'debug2: what the checkpointer says at that level is logged');
+@logs = checkpoint_with_reload('lower', 'SET log_min_messages = debug2');
+is(join(' ', map { scalar(() = /$removes/g) } @logs), '1 1', 'and if it is set in mid-checkpoint');
 ask('ALTER SYSTEM RESET log_min_messages');
 $_->reload for @nodes;
 

@@ -8,7 +8,7 @@
 //!
 //! xlog.c:LogCheckpointStart and LogCheckpointEnd log a record each, with `CheckpointStats`
 //! complete at the second. Between them sync.c:ProcessSyncRequests logs one record per file at
-//! DEBUG1, so the level is raised for the length of the checkpoint, and what only that brought
+//! DEBUG1, so that level is set for the length of the checkpoint, and what only that brought
 //! about is swallowed here.
 
 use std::ffi::{CStr, c_char};
@@ -25,8 +25,8 @@ use crate::{pgshim, server, settings, shmem};
 #[derive(Clone, Copy)]
 struct Running {
     restartpoint: bool,
-    /// DEBUG1 records reach us that the user may not want.
-    raised: bool,
+    /// The level that this process speaks at for our sake, if files are tracked.
+    level: Option<&'static CStr>,
     sync: SyncState,
 }
 
@@ -37,8 +37,8 @@ pub(crate) fn observe(record: &mut pg_sys::ErrorData) {
     let Some(segment) = shmem::segment() else {
         return;
     };
-    // Ours to swallow if the level was raised before this record was let through.
-    let raised = RUNNING.get().is_some_and(|running| running.raised);
+    // Ours to swallow if the level was set before this record was let through.
+    let raised = follow_users_level();
     match message::classify(text(record.message_id)) {
         // Switched off, or no more told of: nothing that follows belongs to a checkpoint.
         _ if !settings::enabled() || !server::logs_checkpoints() => {
@@ -56,23 +56,43 @@ pub(crate) fn observe(record: &mut pg_sys::ErrorData) {
     }
 }
 
+/// Is the level ours? If so, a reload may have asked for more than it lets through. We hear of
+/// that with the next record that comes: what the checkpointer says below DEBUG1 between the two
+/// is lost. Setting DEBUG5 at once would lose nothing, and format every record for nobody.
+fn follow_users_level() -> bool {
+    let Some(mut running) = RUNNING.get() else {
+        return false;
+    };
+    let Some(level) = running.level else {
+        return false;
+    };
+    let needed = loglevel::needed();
+    if needed != level {
+        pgshim::set_log_level(needed);
+        running.level = Some(needed);
+        RUNNING.set(Some(running));
+    }
+    true
+}
+
 fn started(segment: &Segment, restartpoint: bool, text: &[u8]) {
     // The one before has not been heard of again.
     failed(segment);
-    let raised = settings::track_sync();
+    let tracked = settings::track_sync();
     // Not tracked: no checkpoint's, so that the monitor does not take zero files for a fact.
-    let start_at = if raised { now_us() } else { 0 };
+    let start_at = if tracked { now_us() } else { 0 };
     let sync = SyncState {
         start_at,
         ..SyncState::default()
     };
     segment.sync_state().write(&sync);
-    if raised {
-        pgshim::raise_log_level();
+    let level = tracked.then(loglevel::needed);
+    if let Some(level) = level {
+        pgshim::set_log_level(level);
     }
     RUNNING.set(Some(Running {
         restartpoint,
-        raised,
+        level,
         sync,
     }));
     tell(
@@ -165,7 +185,7 @@ fn failed(segment: &Segment) {
 fn end() -> Option<Running> {
     let running = RUNNING.get()?;
     RUNNING.set(None);
-    if running.raised {
+    if running.level.is_some() {
         pgshim::restore_log_level();
     }
     Some(running)

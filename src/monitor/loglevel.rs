@@ -1,8 +1,8 @@
-//! What the user wants to find in the log, while the checkpointer speaks at DEBUG1 for us.
+//! What the user wants to find in the log, while the checkpointer speaks at a level of ours.
 //!
 //! *Runs in:* the checkpointer, from the log hook. *Reads and writes:* reads `log_min_messages`,
 //! its reset value: the level that the user asked for, whatever is set for the moment.
-//! *Never:* changes the level: [`crate::pgshim::raise_log_level`] does.
+//! *Never:* changes the level: [`crate::pgshim::set_log_level`] does.
 
 use std::ffi::CStr;
 
@@ -25,12 +25,23 @@ const LEVELS: [(&CStr, PgLogLevel); 13] = [
     (c"panic", PgLogLevel::PANIC),
 ];
 
-/// Would a record of this level be in the server's log, had nobody raised the level?
+/// Would a record of this level be in the server's log, had we not set the level?
 pub(super) fn user_sees(elevel: i32) -> bool {
-    shows(elevel, users_level())
+    shows(elevel, users_level().1 as i32)
 }
 
-fn users_level() -> i32 {
+/// The level that the checkpointer must speak at, so that we hear of each file and the user misses
+/// nothing: DEBUG1, or the user's own if that is lower.
+pub(super) fn needed() -> &'static CStr {
+    let (name, level) = users_level();
+    if level as i32 <= PgLogLevel::DEBUG1 as i32 {
+        name
+    } else {
+        c"debug1"
+    }
+}
+
+fn users_level() -> (&'static CStr, PgLogLevel) {
     // SAFETY: the setting always exists and needs no privilege; the answer for an enum is a
     // string constant of the server.
     let name = unsafe { pg_sys::GetConfigOptionResetString(c"log_min_messages".as_ptr()) };
@@ -42,7 +53,8 @@ fn users_level() -> i32 {
     // The setting's default, should the server have a level that we do not know.
     known
         .flatten()
-        .map_or(PgLogLevel::WARNING, |&(_, level)| level) as i32
+        .copied()
+        .unwrap_or((c"warning", PgLogLevel::WARNING))
 }
 
 /// elog.c:is_log_level_output, which is static. LOG sorts between ERROR and FATAL.
