@@ -45,7 +45,7 @@ sub checkpoint_with_reload
 }
 
 # A log without what is different by nature: times, process IDs, numbers, the order in which files
-# are synced, and the lines that name ckptflush.
+# are synced, what the other processes say below LOG, and the lines that name ckptflush.
 sub comparable
 {
 	my ($log) = @_;
@@ -53,6 +53,9 @@ sub comparable
 	foreach my $line (split /\n/, $log)
 	{
 		next if $line =~ /ckptflush/;
+		# Below LOG only what the checkpointer says. The others tell at debug1 and debug2 which process
+		# left when, and a reload is read by each of them in its own time.
+		next if $line =~ /\] (?!checkpointer)[^:]* DEBUG:/;
 		# What the checkpointer says at debug2 of the very reload that asks for it. Ours follows the
 		# user below debug1 from the next record on.
 		next if $line =~ /updated shared memory configuration/;
