@@ -88,11 +88,11 @@ COMMENT ON COLUMN ckpt_stats.files_synced IS
 COMMENT ON COLUMN ckpt_stats.longest_sync_time IS
     'Longest fsync of one file, in milliseconds; NULL before the first.';
 COMMENT ON COLUMN ckpt_stats.writeback_bytes IS
-    'Bytes whose writeback the flusher started. NULL: this release has no flusher.';
+    'Bytes whose writeback the flusher started.';
 COMMENT ON COLUMN ckpt_stats.writeback_calls IS
-    'Calls that started writeback. NULL: this release has no flusher.';
+    'Calls that started writeback.';
 COMMENT ON COLUMN ckpt_stats.sync_pause_time IS
-    'Time the checkpointer paused between fsyncs, in milliseconds. NULL: this release does not pace fsyncs.';
+    'Time the checkpointer paused between fsyncs, in milliseconds.';
 COMMENT ON COLUMN ckpt_stats.stalls IS
     'Times in which active backends committed nothing. NULL: this release does not record stalls.';
 COMMENT ON COLUMN ckpt_stats.stalled_time IS
@@ -197,13 +197,13 @@ COMMENT ON COLUMN ckpt_stats_progress.current_file IS
 COMMENT ON COLUMN ckpt_stats_progress.write_rate_bytes IS
     'Bytes written per second over the last ten seconds.';
 COMMENT ON COLUMN ckpt_stats_progress.queue_bytes IS
-    'Bytes written and waiting for the flusher. NULL: this release has no flusher.';
+    'Bytes written and waiting for the flusher; NULL when it is off or away.';
 COMMENT ON COLUMN ckpt_stats_progress.os_dirty_bytes IS
-    'Dirty bytes of the checkpoint''s files in the kernel''s page cache. NULL: not measured in this release.';
+    'Dirty bytes of all files of relations in the kernel''s page cache, as the sweep saw them last; NULL when there is no sweep (ckptflush.flush_sweep, cachestat).';
 COMMENT ON COLUMN ckpt_stats_progress.os_writeback_bytes IS
-    'Bytes of these files that the kernel is writing. NULL: not measured in this release.';
+    'Bytes of these files that the kernel was writing; likewise.';
 COMMENT ON COLUMN ckpt_stats_progress.sync_forecast_time IS
-    'Expected length of the sync phase, in milliseconds. NULL: not measured in this release.';
+    'Expected length of what is left of the sync phase, in milliseconds, by the average fsync of the last checkpoint; NULL when that is not known (log_checkpoints).';
 COMMENT ON COLUMN ckpt_stats_progress.scheduled_end_at IS
     'When the write phase ends by checkpoint_completion_target and the present WAL rate; NULL when it is known not to be spread.';
 COMMENT ON COLUMN ckpt_stats_progress.eta_at IS
@@ -332,9 +332,9 @@ COMMENT ON COLUMN ckpt_stats_history.distance_bytes IS
 COMMENT ON COLUMN ckpt_stats_history.estimate_bytes IS
     'PostgreSQL''s estimate of the next distance. NULL when log_checkpoints is off.';
 COMMENT ON COLUMN ckpt_stats_history.writeback_bytes IS
-    'Bytes whose writeback the flusher started meanwhile. NULL: this release has no flusher.';
+    'Bytes whose writeback the flusher started meanwhile.';
 COMMENT ON COLUMN ckpt_stats_history.sync_pause_time IS
-    'Time the checkpointer paused between fsyncs, in milliseconds. NULL: this release does not pace fsyncs.';
+    'Time the checkpointer paused between fsyncs, in milliseconds.';
 COMMENT ON COLUMN ckpt_stats_history.commits IS
     'Transactions committed meanwhile. NULL: not measured in this release.';
 COMMENT ON COLUMN ckpt_stats_history.stalled_time IS
@@ -395,7 +395,7 @@ GRANT SELECT ON ckpt_stats_files TO pg_monitor;
 COMMENT ON FUNCTION ckpt_stats_files() IS
     'Rows of the view ckpt_stats_files.';
 COMMENT ON VIEW ckpt_stats_files IS
-    'One row per file that checkpoints have written or fsynced, as many as ckptflush.files_size.';
+    'One row per file that checkpoints have written or fsynced, or whose writeback the flusher started, as many as ckptflush.files_size.';
 COMMENT ON COLUMN ckpt_stats_files.database IS
     'OID of the database; NULL for a shared relation and for a file of no relation.';
 COMMENT ON COLUMN ckpt_stats_files.tablespace IS
@@ -411,7 +411,7 @@ COMMENT ON COLUMN ckpt_stats_files.path IS
 COMMENT ON COLUMN ckpt_stats_files.buffers_written IS
     'Buffers that checkpoints have written to it.';
 COMMENT ON COLUMN ckpt_stats_files.writeback_bytes IS
-    'Bytes whose writeback the flusher started. NULL: this release has no flusher.';
+    'Bytes whose writeback the flusher started.';
 COMMENT ON COLUMN ckpt_stats_files.syncs IS
     'Times that checkpoints have fsynced it.';
 COMMENT ON COLUMN ckpt_stats_files.sync_time IS
@@ -423,7 +423,80 @@ COMMENT ON COLUMN ckpt_stats_files.max_sync_time IS
 COMMENT ON COLUMN ckpt_stats_files.last_sync_time IS
     'Last of them, in milliseconds.';
 COMMENT ON COLUMN ckpt_stats_files.os_dirty_bytes IS
-    'Dirty bytes in the kernel''s page cache. NULL: not measured in this release.';
+    'Dirty bytes in the kernel''s page cache, as the sweep saw them last; NULL when it did not (ckptflush.flush_sweep, cachestat).';
+
+CREATE FUNCTION ckpt_stats_flush(
+    OUT state text,
+    OUT takeover boolean,
+    OUT queue_bytes bigint,
+    OUT queue_cost_time double precision,
+    OUT in_flight_bytes bigint,
+    OUT device_ops_per_second bigint,
+    OUT device_bytes_per_second bigint,
+    OUT rate_bytes bigint,
+    OUT target_delay_time double precision,
+    OUT commit_mean_time double precision,
+    OUT deadline_at timestamp with time zone,
+    OUT deadlines_missed bigint,
+    OUT sweep_files bigint,
+    OUT sweep_time double precision
+)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'ckpt_stats_flush'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+
+CREATE VIEW ckpt_stats_flush AS
+SELECT
+    s.state,
+    s.takeover,
+    s.queue_bytes,
+    s.queue_cost_time,
+    s.in_flight_bytes,
+    s.device_ops_per_second,
+    s.device_bytes_per_second,
+    s.rate_bytes,
+    s.target_delay_time,
+    s.commit_mean_time,
+    s.deadline_at,
+    s.deadlines_missed,
+    s.sweep_files,
+    s.sweep_time
+FROM ckpt_stats_flush() AS s;
+
+GRANT SELECT ON ckpt_stats_flush TO PUBLIC;
+
+COMMENT ON FUNCTION ckpt_stats_flush() IS
+    'Rows of the view ckpt_stats_flush.';
+COMMENT ON VIEW ckpt_stats_flush IS
+    'What the flusher is doing; one row.';
+COMMENT ON COLUMN ckpt_stats_flush.state IS
+    'off, idle, draining (there is something to write back), or following (and a checkpoint''s writeback was left to it).';
+COMMENT ON COLUMN ckpt_stats_flush.takeover IS
+    'The checkpointer has left the writeback of the running checkpoint to the flusher.';
+COMMENT ON COLUMN ckpt_stats_flush.queue_bytes IS
+    'Bytes known to be dirty in the kernel''s page cache and waiting for their time.';
+COMMENT ON COLUMN ckpt_stats_flush.queue_cost_time IS
+    'Time that the device needs for them, in milliseconds.';
+COMMENT ON COLUMN ckpt_stats_flush.in_flight_bytes IS
+    'Bytes whose writeback was started and is not known to be done.';
+COMMENT ON COLUMN ckpt_stats_flush.device_ops_per_second IS
+    'Operations per second that the device of the data directory was seen to be capable of; NULL until it showed a limit.';
+COMMENT ON COLUMN ckpt_stats_flush.device_bytes_per_second IS
+    'Bytes per second; likewise.';
+COMMENT ON COLUMN ckpt_stats_flush.rate_bytes IS
+    'Bytes whose writeback was started in the last second.';
+COMMENT ON COLUMN ckpt_stats_flush.target_delay_time IS
+    'ckptflush.target_delay, in milliseconds.';
+COMMENT ON COLUMN ckpt_stats_flush.commit_mean_time IS
+    'Mean commit of the last tenth of a second, in milliseconds; NULL if there was none.';
+COMMENT ON COLUMN ckpt_stats_flush.deadline_at IS
+    'When the next of what waits must be on its way; NULL when nothing waits.';
+COMMENT ON COLUMN ckpt_stats_flush.deadlines_missed IS
+    'Times that the flusher came to be late by more than two seconds.';
+COMMENT ON COLUMN ckpt_stats_flush.sweep_files IS
+    'Files that the sweep knows.';
+COMMENT ON COLUMN ckpt_stats_flush.sweep_time IS
+    'Time that its last round worked, in milliseconds.';
 
 CREATE FUNCTION ckpt_stats_counters(
     OUT name text,

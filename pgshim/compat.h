@@ -11,6 +11,11 @@
 #error "ckptflush needs PostgreSQL 15 or later"
 #endif
 
+/* 16 gave the assign hooks of settings a header of their own. */
+#if PG_VERSION_NUM >= 160000
+#include "utils/guc_hooks.h"
+#endif
+
 /* 16 renamed relfilenode to relNumber and flattened BufferTag. */
 #if PG_VERSION_NUM >= 160000
 #define TAG_TABLESPACE(tag) ((tag).spcOid)

@@ -2,16 +2,12 @@
  * pgshim.c - reads what only C can read: buffer headers, the checkpointer's work list, its
  * PGPROC, CheckpointStats.
  *
- * Runs in: the checkpointer (ckf_checkpoint_stats, the log level functions, ckf_wake), any
- * backend (ckf_facilities), the monitor worker (all others). Everything but PostgreSQL's own
- * statistics is read without a lock, and nothing in shared memory is written but a latch; the
- * reader of each value knows that it may be a moment old.
+ * Runs in: the checkpointer (ckf_checkpoint_stats, the log level, the alarm, ckf_wake), any
+ * backend (ckf_my_proc_number), the postmaster (ckf_process_count), the workers (all others).
+ * Everything but PostgreSQL's own statistics is read without a lock, and nothing in shared memory
+ * is written but a latch; the reader of each value knows that it may be a moment old.
  */
 #include "pgshim.h"
-
-#include <fcntl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "access/xlog.h"
 #include "catalog/pg_authid_d.h"
@@ -25,14 +21,11 @@
 #include "storage/latch.h"
 #include "storage/proc.h"
 #include "utils/guc.h"
+#include "utils/timeout.h"
+#include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
 #include "compat.h"
-
-/* Linux 6.5 (cachestat(2)); older headers do not know its number. */
-#ifndef SYS_cachestat
-#define SYS_cachestat 451
-#endif
 
 /* Number of entries of both the buffer pool and the work list. */
 int32
@@ -188,6 +181,13 @@ ckf_my_proc_number(void)
 	return (int32) GetNumberFromPGProc(MyProc);
 }
 
+/* Upper bound of these indexes (proc.c:InitProcGlobal); prepared transactions have no process. */
+int32
+ckf_process_count(void)
+{
+	return MaxBackends + NUM_AUXILIARY_PROCS;
+}
+
 /*
  * Set the latch of a worker. A proc that has gone to another process meanwhile is woken for
  * nothing at worst, which every user of a latch must bear (latch.h).
@@ -271,6 +271,39 @@ ckf_set_log_level(const char *level)
 								 BOOTSTRAP_SUPERUSERID, GUC_ACTION_SET, true, LOG, false);
 }
 
+/* An alarm for a process that has none, as the checkpointer; its number. Allocates nothing. */
+int32
+ckf_alarm_prepare(void (*handler) (void))
+{
+	InitializeTimeouts();
+	return (int32) RegisterTimeout(USER_TIMEOUT, handler);
+}
+
+/* From now on, every so many milliseconds. */
+void
+ckf_alarm_start(int32 alarm, int32 interval_ms)
+{
+	enable_timeout_every((TimeoutId) alarm,
+						 TimestampTzPlusMilliseconds(GetCurrentTimestamp(), interval_ms),
+						 interval_ms);
+}
+
+void
+ckf_alarm_stop(int32 alarm)
+{
+	disable_timeout((TimeoutId) alarm, false);
+}
+
+/*
+ * Compute CheckPointSegments anew: a reload may have done so with a completion target of ours
+ * (xlog.c:CalculateCheckpointSegments).
+ */
+void
+ckf_recount_segments(void)
+{
+	assign_max_wal_size(max_wal_size_mb, NULL);
+}
+
 /* Path below the data directory of one segment file of a relation. May palloc. */
 void
 ckf_relation_path(uint32 database, uint32 tablespace, uint32 relation, int32 fork,
@@ -284,29 +317,4 @@ ckf_relation_path(uint32 database, uint32 tablespace, uint32 relation, int32 for
 		if (used < size)
 			snprintf(target + used, size - used, ".%u", segment);
 	}
-}
-
-/* Which of the kernel's calls answer here; a container's seccomp filter may refuse them. */
-int32
-ckf_facilities(void)
-{
-	int32		found = 0;
-	struct
-	{
-		uint64		offset,
-					length;
-	}			range = {0, 0};
-	uint64		pages[5];
-	int			file = open("global/pg_control", O_RDONLY | O_CLOEXEC);
-
-	if (file < 0)
-		return 0;
-	if (syscall(SYS_cachestat, file, &range, pages, 0) == 0)
-		found |= CKF_HAS_CACHESTAT;
-#ifdef HAVE_SYNC_FILE_RANGE
-	if (sync_file_range(file, 0, 1, 0) == 0)
-		found |= CKF_HAS_SYNC_FILE_RANGE;
-#endif
-	close(file);
-	return found;
 }

@@ -68,10 +68,6 @@ typedef struct ckf_core_counters
 	int64		slru_written;	/* -1 where core does not count them apart */
 } ckf_core_counters;
 
-/* Bits of ckf_facilities(). */
-#define CKF_HAS_CACHESTAT 1
-#define CKF_HAS_SYNC_FILE_RANGE 2
-
 extern int32 ckf_pool_size(void);
 extern uint64 ckf_pool_count_needed(int32 unlogged);
 extern void ckf_pool_item(int32 index, ckf_item *item);
@@ -80,13 +76,17 @@ extern int32 ckf_pool_database(const ckf_item *item, uint32 *database);
 extern int32 ckf_checkpointer_wait(void);
 extern int32 ckf_checkpointer_pid(void);
 extern int32 ckf_my_proc_number(void);
+extern int32 ckf_process_count(void);
 extern void ckf_wake(int32 proc_number, int32 pid);
 extern void ckf_checkpoint_stats(ckf_checkpoint *stats);
 extern void ckf_core_counters_now(ckf_core_counters *counters);
 extern int32 ckf_control_file_redo(uint64 *redo);
 extern void ckf_set_log_level(const char *level);
+extern int32 ckf_alarm_prepare(void (*handler) (void));
+extern void ckf_alarm_start(int32 alarm, int32 interval_ms);
+extern void ckf_alarm_stop(int32 alarm);
+extern void ckf_recount_segments(void);
 extern void ckf_relation_path(uint32 database, uint32 tablespace, uint32 relation, int32 fork,
 							  uint32 segment, char *target, uint64 size);
-extern int32 ckf_facilities(void);
 
 #endif							/* CKPTFLUSH_PGSHIM_H */

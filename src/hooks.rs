@@ -7,8 +7,9 @@
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 
+use crate::monitor::checkpointer::Heard;
 use crate::process::{self, ProcessCell};
-use crate::{monitor, shmem};
+use crate::{flush, loglevel, monitor, observe, shmem};
 
 static PREVIOUS_LOG: ProcessCell<pg_sys::emit_log_hook_type> = ProcessCell::new(None);
 static PREVIOUS_SHMEM: ProcessCell<pg_sys::shmem_startup_hook_type> = ProcessCell::new(None);
@@ -23,20 +24,32 @@ pub(crate) fn install() {
     unsafe { pg_sys::emit_log_hook = Some(emit_log) };
     // SAFETY: as above.
     unsafe { pg_sys::shmem_startup_hook = Some(shmem_startup) };
+    observe::commits::install();
 }
 
 /// elog.c:EmitErrorReport calls this for every record on its way to the server's log.
 ///
 /// Everywhere but in the checkpointer it costs two loads. In the checkpointer it may run in a
-/// critical section (xlog.c:LogCheckpointStart): nothing below raises or takes a lock.
+/// critical section (xlog.c:LogCheckpointStart): nothing below raises or takes a lock. It pauses
+/// in one place, between two fsyncs.
 #[pg_guard]
 unsafe extern "C-unwind" fn emit_log(record: *mut pg_sys::ErrorData) {
     if process::is_checkpointer() {
         // SAFETY: elog.c hands out its own record, valid and unshared during the call.
         if let Some(record) = unsafe { record.as_mut() } {
-            monitor::checkpointer::observe(record);
-            if !record.output_to_server {
+            // Ours to swallow if the level was set before this record was let through.
+            let raised = loglevel::follow_user();
+            match monitor::checkpointer::observe(record) {
+                Heard::Started { spread, unlogged } => {
+                    flush::checkpointer::started(spread, unlogged);
+                }
+                Heard::Synced { ns } => flush::checkpointer::synced(ns),
+                Heard::Ended => flush::checkpointer::ended(),
+                Heard::Nothing => {}
+            }
+            if raised && !loglevel::user_sees(record.elevel) {
                 // Only we asked for this record. Nobody else may see it.
+                record.output_to_server = false;
                 return;
             }
         }

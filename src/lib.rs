@@ -5,26 +5,31 @@
 //! *Never:* does work of its own; this file is the map.
 //!
 //! Data flows one way. Hooks write what happened into the stats segment; workers watch the
-//! server and write what they saw there; views turn a consistent copy of it into rows.
+//! server, write what they saw there, and start writeback; views turn a consistent copy of the
+//! segment into rows.
 //!
 //! ```text
-//!   checkpointer ── hooks ── monitor::checkpointer ──┐ events, sync times
+//!   backends ────── hooks ── observe::commits ───────┐ times of commits
+//!   checkpointer ── hooks ─┬ monitor::checkpointer ──┤ events, sync times
+//!                          └ flush::checkpointer ────┤ takeover; pauses between fsyncs
 //!                                                    ▼
 //!   ckptflush monitor ── worker ── monitor::watch ─► shmem ─► statseg (the stats segment)
-//!        │ reads buffer headers through pgshim        │
-//!        └ progress and ETA by pacing (pure)          └─► views ─► ckpt_stats*
+//!   ckptflush flusher ── worker ── flush::flusher ─►  │
+//!        │ both follow the worklist through pgshim    └─► views ─► ckpt_stats*
+//!        └ all that decides is in pacing (pure); the flusher's writeback goes out by kernel
 //! ```
 //!
 //! One checkpoint on a time line, and who writes which record when:
 //!
 //! ```text
 //!   "starting" logged   list sorted      writes done      fsyncs done    "complete" logged
-//!   │ event: start      │                │ sync_state and │              │ event: complete
-//!   │ (checkpointer)    │                │ files_synced,  │              │ (checkpointer)
-//!   ▼                   ▼                ▼ each fsync     ▼              ▼
+//!   │ event: start;     │                │ sync_state and │              │ event: complete;
+//!   │ takeover          │                │ files_synced,  │              │ takeover
+//!   ▼ (checkpointer)    ▼                ▼ each fsync     ▼              ▼ (checkpointer)
 //!   ├── preparing ──────┼── writing ─────┼── syncing ─────┼─ finishing ──┤
 //!       progress: one record, rewritten by the monitor at every poll     └ history, counters
 //!                           files_written: once a second                   (monitor)
+//!       flush_state: at every round; files_flushed: once a second (flusher, always)
 //! ```
 //!
 //! | room | what is in it |
@@ -33,25 +38,38 @@
 //! | [`hooks`] | the server's hooks that are taken, and their chaining |
 //! | [`shmem`] | the stats segment's life in this server |
 //! | [`monitor`] | checkpoints: begin, progress, per-file syncs, end |
+//! | [`flush`] | planned writeback: the flusher, and its part in the checkpointer |
+//! | [`observe`] | what backends do: their commits |
 //! | [`worker`] | registration and skeleton of the background workers |
 //! | [`views`] | one file per view: snapshot to rows |
+//! | [`worklist`] | the checkpointer's work list, followed |
+//! | [`kernel`] | the border to the kernel: page cache, writeback, device counters |
 //! | [`pgshim`] | the border to C: PostgreSQL's inner parts |
 //! | [`server`] | the server's public functions and variables, made safe |
+//! | [`compat`] | differences between majors |
+//! | [`loglevel`], [`relfile`] | the checkpointer's log level; which file a path names |
 //! | [`mod@error`], [`process`] | small helpers |
 
 // A server loads this library, no crate links it: its documentation is for those who read on.
 #![allow(rustdoc::private_intra_doc_links)]
 
+mod compat;
 mod error;
+mod flush;
 mod hooks;
+mod kernel;
+mod loglevel;
 mod monitor;
+mod observe;
 mod pgshim;
 mod process;
+mod relfile;
 mod server;
 mod settings;
 mod shmem;
 mod views;
 mod worker;
+mod worklist;
 
 use pgrx::prelude::*;
 

@@ -1,7 +1,7 @@
 //! The border to C: PostgreSQL's inner parts, as safe functions.
 //!
-//! *Runs in:* the checkpointer (log level, [`checkpoint_stats`], [`wake`]) and the workers;
-//! [`facilities`] in any backend.
+//! *Runs in:* the checkpointer (log level, alarm, [`checkpoint_stats`], [`wake`]), any backend
+//! ([`my_proc_number`]), the postmaster ([`process_count`]), and the workers (the rest).
 //! *Reads and writes:* reads the server's shared memory, without a lock but for
 //! [`core_counters`]; writes nothing of it but a latch in [`wake`].
 //! *Never:* keeps state; lets a raw pointer out.
@@ -31,10 +31,18 @@ mod raw {
         pub(super) fn ckf_checkpointer_wait() -> i32;
         pub(super) fn ckf_checkpointer_pid() -> i32;
         pub(super) fn ckf_my_proc_number() -> i32;
+        pub(super) fn ckf_process_count() -> i32;
         pub(super) fn ckf_wake(proc_number: i32, pid: i32);
         pub(super) fn ckf_checkpoint_stats(stats: *mut Checkpoint);
         pub(super) fn ckf_set_log_level(level: *const c_char);
-        pub(super) fn ckf_facilities() -> i32;
+        pub(super) fn ckf_recount_segments();
+    }
+
+    // These are FATAL when the system refuses a timer: through `guarded` as well.
+    unsafe extern "C-unwind" {
+        pub(super) fn ckf_alarm_prepare(handler: unsafe extern "C-unwind" fn()) -> i32;
+        pub(super) fn ckf_alarm_start(alarm: i32, interval_ms: i32);
+        pub(super) fn ckf_alarm_stop(alarm: i32);
     }
 
     // These allocate or take a lock, so they may raise: call them through `guarded` only.
@@ -225,9 +233,17 @@ pub(crate) fn checkpointer_pid() -> u32 {
 
 /// This process's number among the server's PGPROCs, for [`wake`].
 pub(crate) fn my_proc_number() -> u32 {
-    // SAFETY: called by workers, which have a PGPROC.
+    // SAFETY: called by workers and by committing backends, which have a PGPROC.
     let number = unsafe { raw::ckf_my_proc_number() };
     u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// How many processes the server may have at once, at most: the numbers of [`my_proc_number`]
+/// are below. Known when shared memory is made.
+pub(crate) fn process_count() -> u32 {
+    // SAFETY: reads two ints that are set before shared memory is made.
+    let count = unsafe { raw::ckf_process_count() };
+    u32::try_from(count).unwrap_or(0)
 }
 
 /// Set the latch of the process `pid` with that proc number; nothing if it is gone.
@@ -267,16 +283,50 @@ pub(crate) fn control_file_redo() -> Option<u64> {
     (found != 0).then_some(redo)
 }
 
-/// Let this process log at `level`; see pgshim.c for why a reload neither ends nor hides it.
-pub(crate) fn set_log_level(level: &'static CStr) {
-    // SAFETY: sets one enum setting of this process; the string is zero-terminated.
-    unsafe { raw::ckf_set_log_level(level.as_ptr()) };
+/// Let this process log at `level`, `None`: at the user's own. See pgshim.c for why a reload
+/// neither ends nor hides it.
+pub(crate) fn set_log_level(level: Option<&'static CStr>) {
+    let value = level.map_or(std::ptr::null(), CStr::as_ptr);
+    // SAFETY: sets one enum of this process; the string is zero-terminated.
+    unsafe { raw::ckf_set_log_level(value) };
 }
 
-/// Back to the user's own level.
-pub(crate) fn restore_log_level() {
-    // SAFETY: NULL means the reset value.
-    unsafe { raw::ckf_set_log_level(std::ptr::null()) };
+/// Compute the segments of WAL to the next checkpoint anew, from the settings as they are.
+pub(crate) fn recount_segments() {
+    // SAFETY: arithmetic on settings of this process.
+    unsafe { raw::ckf_recount_segments() };
+}
+
+/// A timer of this process, which has no other one: the checkpointer.
+#[derive(Clone, Copy)]
+pub(crate) struct Alarm(i32);
+
+impl Alarm {
+    /// Once per process.
+    ///
+    /// # Safety
+    /// `handler` runs as a signal handler, between any two instructions of this process: it may
+    /// only do what is safe there, and must not unwind.
+    #[allow(ffi_unwind_calls)]
+    pub(crate) unsafe fn prepare(handler: unsafe extern "C-unwind" fn()) -> Self {
+        // SAFETY: the caller's promise; timeout.c has room for more timers than core and we use.
+        let number = guarded(|| unsafe { raw::ckf_alarm_prepare(handler) });
+        Self(number)
+    }
+
+    /// Ring every so many milliseconds, until [`Alarm::stop`].
+    #[allow(ffi_unwind_calls)]
+    pub(crate) fn start(self, interval_ms: i32) {
+        // SAFETY: the number is one that timeout.c gave.
+        guarded(|| unsafe { raw::ckf_alarm_start(self.0, interval_ms) });
+    }
+
+    /// No more from here on.
+    #[allow(ffi_unwind_calls)]
+    pub(crate) fn stop(self) {
+        // SAFETY: as above.
+        guarded(|| unsafe { raw::ckf_alarm_stop(self.0) });
+    }
 }
 
 /// Longest path below the data directory: tablespace, version directory, database, file.
@@ -301,11 +351,4 @@ pub(crate) fn relation_path(
     // SAFETY: zero-terminated, see above.
     let path = unsafe { CStr::from_ptr(path.as_ptr()) };
     path.to_string_lossy().into_owned()
-}
-
-/// Kernel calls that answer here: (cachestat, sync_file_range).
-pub(crate) fn facilities() -> (bool, bool) {
-    // SAFETY: opens and closes one file of the data directory.
-    let found = unsafe { raw::ckf_facilities() };
-    (found & 1 != 0, found & 2 != 0)
 }

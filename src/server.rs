@@ -1,7 +1,10 @@
 //! What the server says of itself through its public functions and variables, as safe functions.
 //!
-//! *Runs in:* every process; mostly the monitor. *Reads and writes:* reads; writes nothing.
+//! *Runs in:* every process; mostly the monitor. *Reads and writes:* reads; writes
+//! the two variables that say so.
 //! *Never:* looks into private memory: that is [`crate::pgshim`]'s part.
+
+use std::path::Path;
 
 use pgrx::pg_sys;
 
@@ -55,10 +58,76 @@ pub(crate) fn redo_pointer() -> u64 {
     unsafe { pg_sys::GetRedoRecPtr() }
 }
 
+/// Is a directory of a tablespace this major version's (relpath.h:TABLESPACE_VERSION_DIRECTORY)?
+pub(crate) fn is_own_version(directory: &Path) -> bool {
+    let major = pg_sys::PG_VERSION_NUM / 10_000;
+    let name = directory.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| name.starts_with(&format!("PG_{major}_")))
+}
+
 /// `log_checkpoints`, as this process has it.
 pub(crate) fn logs_checkpoints() -> bool {
     // SAFETY: a plain bool, changed by a reload of this process only.
     unsafe { pg_sys::log_checkpoints }
+}
+
+/// Is what the server writes to relations to be synced, and through the page cache? With
+/// fsync = off nobody cares when it is on the device; with direct I/O it is there already.
+pub(crate) fn syncs_data() -> bool {
+    // SAFETY: a plain bool, changed by a reload of this process only.
+    let syncs = unsafe { pg_sys::enableFsync };
+    syncs && !crate::compat::direct_data_io()
+}
+
+/// `checkpoint_flush_after` of this process, in blocks.
+pub(crate) fn checkpoint_flush_after() -> i32 {
+    // SAFETY: a plain int, changed by this process only.
+    unsafe { pg_sys::checkpoint_flush_after }
+}
+
+/// Set it, until a reload does. Safe in a signal handler: bufmgr.c reads it as often as it writes, and a
+/// change between two reads starts some writeback or none.
+pub(crate) fn set_checkpoint_flush_after(blocks: i32) {
+    // SAFETY: a plain int of this process.
+    unsafe { pg_sys::checkpoint_flush_after = blocks };
+}
+
+/// The variable of `checkpoint_completion_target`, which paces this process's checkpoint.
+pub(crate) fn pace_target() -> f64 {
+    // SAFETY: a plain double, changed by this process only.
+    unsafe { pg_sys::CheckPointCompletionTarget }
+}
+
+/// Set it, until a reload does. Safe in a signal handler: checkpointer.c reads it once per write.
+pub(crate) fn set_pace_target(target: f64) {
+    // SAFETY: a plain double of this process, aligned, so stored at once.
+    unsafe { pg_sys::CheckPointCompletionTarget = target };
+}
+
+/// `data_sync_retry`: a failed writeback is an ERROR, not a PANIC (fd.c:data_sync_elevel).
+pub(crate) fn retries_data_sync() -> bool {
+    // SAFETY: a plain bool, set at server start.
+    unsafe { pg_sys::data_sync_retry }
+}
+
+/// Does somebody want something of this process, the checkpointer? A request for a checkpoint, a
+/// queue of sync requests that fills up, a shutdown: each sets its latch.
+pub(crate) fn is_wanted() -> bool {
+    // SAFETY: a sig_atomic_t of this process.
+    let shutdown = unsafe { pg_sys::ShutdownRequestPending != 0 };
+    // SAFETY: a plain pointer of this process.
+    let latch = unsafe { pg_sys::MyLatch };
+    // SAFETY: the latch of this process, which it has as long as it runs.
+    shutdown || unsafe { (*latch).is_set != 0 }
+}
+
+/// From now on [`is_wanted`] tells of what is new. What was asked for before is not forgotten:
+/// the checkpointer looks for all of it before it waits (checkpointer.c:CheckpointerMain).
+pub(crate) fn forget_wants() {
+    // SAFETY: a plain pointer of this process.
+    let latch = unsafe { pg_sys::MyLatch };
+    // SAFETY: the latch of this process, by its owner.
+    unsafe { pg_sys::ResetLatch(latch) };
 }
 
 /// Release what an ERROR outside a transaction may have left, as far as a worker without

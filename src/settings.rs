@@ -16,6 +16,10 @@ use pgrx::pg_sys;
 static ENABLED: GucSetting<bool> = GucSetting::<bool>::new(true);
 static TRACK_SYNC: GucSetting<bool> = GucSetting::<bool>::new(true);
 static SAMPLE_INTERVAL: GucSetting<i32> = GucSetting::<i32>::new(100);
+static FLUSH: GucSetting<bool> = GucSetting::<bool>::new(true);
+static FLUSH_SWEEP: GucSetting<bool> = GucSetting::<bool>::new(true);
+static TARGET_DELAY: GucSetting<i32> = GucSetting::<i32>::new(20);
+static SYNC_PACE_MAX: GucSetting<f64> = GucSetting::<f64>::new(0.1);
 static HISTORY_SIZE: GucSetting<i32> = GucSetting::<i32>::new(1000);
 static FILES_SIZE: GucSetting<i32> = GucSetting::<i32>::new(8192);
 static SEGMENT_DIRECTORY: GucSetting<Option<CString>> =
@@ -34,6 +38,27 @@ pub(crate) fn track_sync() -> bool {
 /// `ckptflush.sample_interval`: time between two looks of the monitor.
 pub(crate) fn sample_interval() -> Duration {
     Duration::from_millis(u64::try_from(SAMPLE_INTERVAL.get()).unwrap_or(100))
+}
+
+/// `ckptflush.flush`: the flusher starts writeback, of spread checkpoints instead of the
+/// checkpointer.
+pub(crate) fn flush() -> bool {
+    FLUSH.get()
+}
+
+/// `ckptflush.flush_sweep`: of what others have written, too.
+pub(crate) fn flush_sweep() -> bool {
+    FLUSH_SWEEP.get()
+}
+
+/// `ckptflush.target_delay`: what a commit may find before it on the device, in seconds.
+pub(crate) fn target_delay() -> f64 {
+    f64::from(TARGET_DELAY.get()) / 1000.0
+}
+
+/// `ckptflush.sync_pace_max`: share of checkpoint_timeout that pauses between fsyncs may take.
+pub(crate) fn sync_pace_max() -> f64 {
+    SYNC_PACE_MAX.get()
 }
 
 /// `ckptflush.history_size`: checkpoints remembered.
@@ -55,6 +80,7 @@ pub(crate) fn segment_directory() -> PathBuf {
 /// Define all settings; afterwards no other `ckptflush.*` name is accepted.
 pub(crate) fn define() {
     define_switches();
+    define_flush();
     // A setting that sizes shared memory can be defined only while it can still take effect
     // (guc.c:init_custom_variable refuses it afterwards).
     if crate::process::preloading() {
@@ -94,6 +120,49 @@ fn define_switches() {
     );
 }
 
+fn define_flush() {
+    GucRegistry::define_bool_guc(
+        c"ckptflush.flush",
+        c"Lets the flusher worker start the writeback of what was written, in time and evenly.",
+        c"Spread checkpoints leave their writeback to it: checkpoint_flush_after is then 0 in the \
+          checkpointer. When off, or while the flusher is away, PostgreSQL's own settings hold.",
+        &FLUSH,
+        GucContext::Sighup,
+        GucFlags::default(),
+    );
+    GucRegistry::define_bool_guc(
+        c"ckptflush.flush_sweep",
+        c"Lets the flusher look for dirty pages that others than the checkpointer have written.",
+        c"Needs cachestat (Linux 6.5). Costs about a microsecond per file and second, and up to \
+          12 ms per gigabyte of changed files.",
+        &FLUSH_SWEEP,
+        GucContext::Sighup,
+        GucFlags::default(),
+    );
+    GucRegistry::define_int_guc(
+        c"ckptflush.target_delay",
+        c"Sets the time that a commit may wait on the device because of the flusher.",
+        c"No more writeback is in flight than the device does in this time, and while commits \
+          take longer than this the flusher slows down.",
+        &TARGET_DELAY,
+        1,
+        1000,
+        GucContext::Sighup,
+        GucFlags::UNIT_MS,
+    );
+    GucRegistry::define_float_guc(
+        c"ckptflush.sync_pace_max",
+        c"Sets the share of checkpoint_timeout that pauses between a checkpoint's fsyncs may take.",
+        c"The checkpointer pauses only while commits are slow, or writeback is behind. Zero \
+          disables the pauses.",
+        &SYNC_PACE_MAX,
+        0.0,
+        0.5,
+        GucContext::Sighup,
+        GucFlags::default(),
+    );
+}
+
 fn define_sizes() {
     int_at_start(
         c"ckptflush.history_size",
@@ -106,7 +175,7 @@ fn define_sizes() {
     int_at_start(
         c"ckptflush.files_size",
         c"Sets the number of files that ckpt_stats_files remembers.",
-        c"Each takes about half a kilobyte of the stats segment; the files used least recently \
+        c"Each takes about 768 bytes of the stats segment; the files used least recently \
           are forgotten first.",
         &FILES_SIZE,
         64,

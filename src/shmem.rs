@@ -8,11 +8,11 @@
 
 use pgrx::pg_sys;
 use pgrx::prelude::*;
-use statseg::{Config, CreateError, Segment};
+use statseg::{Config, CreateError, FlushState, Segment, Takeover};
 
 use crate::error::Message;
-use crate::process::{self, ProcessCell};
-use crate::settings;
+use crate::process::{self, ProcessCell, now_us};
+use crate::{pgshim, server, settings};
 
 static SEGMENT: ProcessCell<Option<&'static Segment>> = ProcessCell::new(None);
 static GENERATION: ProcessCell<u64> = ProcessCell::new(0);
@@ -68,6 +68,7 @@ fn config(generation: u64) -> Config {
         pg_version_num: pg_sys::PG_VERSION_NUM,
         history: settings::history_size(),
         files: settings::files_size(),
+        backends: pgshim::process_count(),
         require_tmpfs: true,
     }
 }
@@ -109,4 +110,27 @@ unsafe extern "C-unwind" fn remove(_code: i32, _arg: pg_sys::Datum) {
     // SAFETY: made by Box::leak in `create`; SEGMENT was its only holder in this process, and
     // the postmaster keeps no reference across calls.
     drop(unsafe { Box::from_raw(std::ptr::from_ref(segment).cast_mut()) });
+}
+
+/// The flusher looks more often than this; if not, it hangs or is gone.
+const FLUSHER_ALIVE_US: i64 = 1_000_000;
+
+/// What the flusher is doing; as if it were off when it has not been heard of lately.
+pub(crate) fn flusher(segment: &Segment) -> FlushState {
+    let state = segment.flush_state().read().unwrap_or_default();
+    if now_us() - state.heartbeat_at < FLUSHER_ALIVE_US {
+        state
+    } else {
+        FlushState::default()
+    }
+}
+
+/// Who starts the writeback of the running checkpoint. When checkpoints are not logged any more
+/// the checkpointer does not hear of the end of one, and starts it itself.
+pub(crate) fn takeover(segment: &Segment) -> Takeover {
+    if server::logs_checkpoints() {
+        segment.takeover().read().unwrap_or_default()
+    } else {
+        Takeover::default()
+    }
 }

@@ -10,12 +10,14 @@ use CkptFlush;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# The kernel is left alone with what is written until the fsyncs, which so have something to do.
+# The kernel is left alone with what is written until the fsyncs, which so have something to do: by
+# the flusher too.
 my $node = new_node('files', conf => <<'CONF');
 checkpoint_timeout = 1h
 max_wal_size = 4GB
 shared_buffers = 256MB
 checkpoint_flush_after = 0
+ckptflush.flush = off
 bgwriter_lru_maxpages = 0
 CONF
 sub ask { return $node->safe_psql('postgres', shift) }

@@ -8,7 +8,8 @@ use lib "$FindBin::RealBin/lib";
 use CkptFlush;
 use Test::More;
 
-my $node = new_node('privileges');
+# Without the sweep, which finds files at any time.
+my $node = new_node('privileges', conf => "ckptflush.flush_sweep = off\n");
 sub ask { return $node->safe_psql('postgres', shift) }
 ask('CREATE ROLE plain LOGIN; CREATE ROLE watcher LOGIN IN ROLE pg_monitor; CHECKPOINT');
 wait_for_history($node, 1);
@@ -23,7 +24,7 @@ sub attempt
 }
 
 # All views and functions of the extension, whatever will be added to it.
-my %for_everybody = map { $_ => 1 } qw(ckpt_stats ckpt_stats_counters ckpt_stats_histogram);
+my %for_everybody = map { $_ => 1 } qw(ckpt_stats ckpt_stats_counters ckpt_stats_flush ckpt_stats_histogram);
 my %for_nobody = (ckpt_stats_reset => 1);
 my @objects = map { [ split /\|/ ] } split /\n/, ask(<<'SQL');
 SELECT coalesce(relname, proname), CASE WHEN relname IS NULL THEN 'SELECT * FROM ' || proname || '()'

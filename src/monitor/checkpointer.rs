@@ -2,7 +2,8 @@
 //!
 //! *Runs in:* the checkpointer, inside `emit_log_hook`, sometimes in a critical section.
 //! *Reads and writes:* the segment's `events`, `sync_state` and `files_synced`, which have no
-//! other writer; this process's log level while a checkpoint runs.
+//! other writer; this process's log level while a checkpoint runs
+//! (with [`crate::flush::checkpointer`]).
 //! *Never:* raises, takes a lock (but for the spinlock of GetRedoRecPtr), waits, or changes what
 //! the user finds in the log.
 //!
@@ -16,66 +17,67 @@ use std::ffi::{CStr, c_char};
 use pgrx::{PgLogLevel, pg_sys};
 use statseg::{Event, EventKind, Metric, Placement, Segment, SyncState};
 
-use super::message::{self, Said};
-use super::{loglevel, syncfile};
+use super::message::{self, Said, flag};
 use crate::process::{self, ProcessCell, now_us};
-use crate::{pgshim, server, settings, shmem};
+use crate::{loglevel, pgshim, relfile, server, settings, shmem};
 
 /// The checkpoint that this process is in.
 #[derive(Clone, Copy)]
 struct Running {
     restartpoint: bool,
-    /// The level that this process speaks at for our sake, if files are tracked.
-    level: Option<&'static CStr>,
+    /// Files are tracked.
+    tracked: bool,
     sync: SyncState,
+}
+
+/// What was heard of, for the others who live by these records.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Heard {
+    Nothing,
+    /// A checkpoint or restartpoint has begun.
+    Started {
+        /// The checkpointer paces its writes.
+        spread: bool,
+        /// Pages of unlogged relations are written too.
+        unlogged: bool,
+    },
+    /// One file was synced, in this time.
+    Synced {
+        ns: u64,
+    },
+    /// The checkpoint is over, or not to be told of.
+    Ended,
 }
 
 static RUNNING: ProcessCell<Option<Running>> = ProcessCell::new(None);
 
-/// One log record of the checkpointer; `output_to_server` is cleared if only we wanted it.
-pub(crate) fn observe(record: &mut pg_sys::ErrorData) {
+/// One log record of the checkpointer.
+pub(crate) fn observe(record: &pg_sys::ErrorData) -> Heard {
     let Some(segment) = shmem::segment() else {
-        return;
+        return Heard::Nothing;
     };
-    // Ours to swallow if the level was set before this record was let through.
-    let raised = follow_users_level();
     match message::classify(text(record.message_id)) {
         // Switched off, or no more told of: nothing that follows belongs to a checkpoint.
         _ if !settings::enabled() || !server::logs_checkpoints() => {
             end();
+            Heard::Ended
         }
         Said::Start { restartpoint } => started(segment, restartpoint, text(record.message)),
-        Said::Complete { restartpoint } => completed(segment, restartpoint, text(record.message)),
+        Said::Complete { restartpoint } => {
+            completed(segment, restartpoint, text(record.message));
+            Heard::Ended
+        }
         Said::Synced => synced(segment, text(record.message)),
         // Nothing in a checkpoint catches an error: it ends with it (checkpointer.c).
-        Said::Other if record.elevel >= PgLogLevel::ERROR as i32 => failed(segment),
-        Said::Other => {}
-    }
-    if raised && !loglevel::user_sees(record.elevel) {
-        record.output_to_server = false;
+        Said::Other if record.elevel >= PgLogLevel::ERROR as i32 => {
+            failed(segment);
+            Heard::Ended
+        }
+        Said::Other => Heard::Nothing,
     }
 }
 
-/// Is the level ours? If so, a reload may have asked for more than it lets through. We hear of
-/// that with the next record that comes: what the checkpointer says below DEBUG1 between the two
-/// is lost. Setting DEBUG5 at once would lose nothing, and format every record for nobody.
-fn follow_users_level() -> bool {
-    let Some(mut running) = RUNNING.get() else {
-        return false;
-    };
-    let Some(level) = running.level else {
-        return false;
-    };
-    let needed = loglevel::needed();
-    if needed != level {
-        pgshim::set_log_level(needed);
-        running.level = Some(needed);
-        RUNNING.set(Some(running));
-    }
-    true
-}
-
-fn started(segment: &Segment, restartpoint: bool, text: &[u8]) {
+fn started(segment: &Segment, restartpoint: bool, text: &[u8]) -> Heard {
     // The one before has not been heard of again.
     failed(segment);
     let tracked = settings::track_sync();
@@ -86,33 +88,41 @@ fn started(segment: &Segment, restartpoint: bool, text: &[u8]) {
         ..SyncState::default()
     };
     segment.sync_state().write(&sync);
-    let level = tracked.then(loglevel::needed);
-    if let Some(level) = level {
-        pgshim::set_log_level(level);
+    if tracked {
+        loglevel::listen();
     }
     RUNNING.set(Some(Running {
         restartpoint,
-        level,
+        tracked,
         sync,
     }));
+    let flags = message::flags(text);
     tell(
         segment,
         Event {
-            flags: message::flags(text),
+            flags,
             // xlog.c sets it before it logs the start, for restartpoints too.
             redo_lsn: server::redo_pointer(),
             ..event(EventKind::Start, restartpoint)
         },
     );
+    Heard::Started {
+        spread: flags & flag::NOT_SPREAD == 0,
+        unlogged: flags & flag::UNLOGGED_TOO != 0,
+    }
 }
 
-fn synced(segment: &Segment, text: &[u8]) {
-    let Some(mut running) = RUNNING.get() else {
-        return;
-    };
+fn synced(segment: &Segment, text: &[u8]) -> Heard {
     let Some((file, ns)) = message::synced(text) else {
-        return;
+        return Heard::Nothing;
     };
+    if let Some(running) = RUNNING.get().filter(|running| running.tracked) {
+        count_sync(segment, running, file, ns);
+    }
+    Heard::Synced { ns }
+}
+
+fn count_sync(segment: &Segment, mut running: Running, file: &str, ns: u64) {
     let sync = &mut running.sync;
     sync.files_done += 1;
     sync.sync_time_ns += ns;
@@ -127,7 +137,7 @@ fn synced(segment: &Segment, text: &[u8]) {
     let used = u64::try_from(sync.last_at).unwrap_or(0);
     let placement = segment
         .files_synced()
-        .update(&syncfile::key(file), file, used, |stats| {
+        .update(&relfile::key(file), file, used, |stats| {
             stats.record_sync(ns)
         });
     if placement == Placement::Evicted {
@@ -185,9 +195,7 @@ fn failed(segment: &Segment) {
 fn end() -> Option<Running> {
     let running = RUNNING.get()?;
     RUNNING.set(None);
-    if running.level.is_some() {
-        pgshim::restore_log_level();
-    }
+    loglevel::end();
     Some(running)
 }
 

@@ -87,7 +87,10 @@ pub(super) fn failed(running: &Running, ended_at: i64) -> History {
 }
 
 fn row(running: &Running) -> History {
+    let flushed = running.flushed();
     History {
+        writeback_bytes: Some(flushed.writeback_bytes),
+        sync_pause_ns: Some(flushed.sync_pause_ns),
         checkpoint_id: running.id,
         kind: running.kind,
         cause: running.cause(),

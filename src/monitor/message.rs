@@ -69,6 +69,10 @@ pub(crate) mod flag {
     pub(crate) const TIME: u64 = 1 << 6;
     /// Unlogged relations too.
     pub(crate) const FLUSH_ALL: u64 = 1 << 7;
+    /// Flags with which checkpointer.c:CheckpointWriteDelay does not pause.
+    pub(crate) const NOT_SPREAD: u64 = IMMEDIATE | SHUTDOWN | END_OF_RECOVERY;
+    /// bufmgr.c:BufferSync: with these, pages of unlogged relations are written.
+    pub(crate) const UNLOGGED_TOO: u64 = SHUTDOWN | END_OF_RECOVERY | FLUSH_ALL;
 }
 
 /// The flags behind the last colon of a "starting" text.

@@ -10,18 +10,15 @@
 //! | file | what it does |
 //! |---|---|
 //! | [`checkpointer`] | log records of the checkpointer into events and sync times |
-//! | `loglevel` | what of the checkpointer's records the user wants in the log |
-//! | `message`, `syncfile` | pure: what a record says, which file a path names |
+//! | `message` | pure: what a record says |
 //! | [`watch`] | the monitor: from events and wait events to begin and end |
-//! | `worklist` | the checkpointer's work list: progress, buffers per file |
+//! | `written` | buffers written per file |
 //! | `progress` | phase and forecast of the running checkpoint |
 //! | `ended` | a finished checkpoint: history row and counters |
 
 pub(crate) mod checkpointer;
 mod ended;
-mod loglevel;
 mod message;
 mod progress;
-mod syncfile;
 pub(crate) mod watch;
-mod worklist;
+mod written;

@@ -7,12 +7,15 @@
 use std::collections::VecDeque;
 
 use pacing::forecast::{self, Pace, Prior, SyncProgress};
-use statseg::{Cause, Kind, Outcome, Phase, Progress, Segment, SyncState};
+use statseg::{
+    Cause, FlushMode, FlushState, Kind, Metric, Outcome, Phase, Progress, Segment, SyncState,
+};
 
 use super::message::flag;
-use super::worklist::Follower;
+use super::written::Written;
 use crate::pgshim::{self, Wait, WorkList};
-use crate::server;
+use crate::worklist::{Follower, Search};
+use crate::{server, shmem};
 
 /// Rates are taken over this long, so that they follow a change of load and do not flicker.
 const RATE_WINDOW_US: i64 = 10_000_000;
@@ -32,12 +35,39 @@ pub(super) struct Running {
     pub(super) known_cause: Option<Cause>,
     /// Of the checkpointer's own progress through its phases; it never goes back.
     phase: Phase,
+    search: Search,
     follower: Option<Follower>,
+    /// Files on the work list: each will be fsynced.
+    files: u64,
+    written: Written,
     /// WAL position at the start (checkpointer.c:ckpt_start_recptr).
     start_position: u64,
+    /// The counters of the flusher and of the pauses at the start.
+    counters: Flushed,
     sync_started_at: Option<i64>,
     /// (when, buffers done, WAL position) of the polls in the window of the rates.
     samples: VecDeque<(i64, u64, u64)>,
+}
+
+/// What was done for smoothness.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Flushed {
+    pub(super) writeback_bytes: u64,
+    pub(super) sync_pause_ns: u64,
+}
+
+impl Flushed {
+    /// All so far; after a reset it is less.
+    fn now() -> Self {
+        let Some(segment) = shmem::segment() else {
+            return Self::default();
+        };
+        let view = segment.view();
+        Self {
+            writeback_bytes: view.read(Metric::WritebackBytes).count,
+            sync_pause_ns: view.read(Metric::SyncPauseTime).count,
+        }
+    }
 }
 
 /// What the checkpoints before say about this one's sync phase.
@@ -66,8 +96,12 @@ impl Running {
             former_redo: 0,
             known_cause: None,
             phase: Phase::Preparing,
+            search: Search::default(),
             follower: None,
+            files: 0,
+            written: Written::new(),
             start_position: server::pace().position,
+            counters: Flushed::now(),
             sync_started_at: None,
             samples: VecDeque::new(),
         }
@@ -77,29 +111,39 @@ impl Running {
         self.flags.map(cause).or(self.known_cause)
     }
 
+    /// What was done for it so far.
+    pub(super) fn flushed(&self) -> Flushed {
+        let (now, then) = (Flushed::now(), self.counters);
+        Flushed {
+            writeback_bytes: now.writeback_bytes.saturating_sub(then.writeback_bytes),
+            sync_pause_ns: now.sync_pause_ns.saturating_sub(then.sync_pause_ns),
+        }
+    }
+
     /// Publish the buffers per file, once a second.
     pub(super) fn publish_files(&mut self, segment: &Segment) {
-        let used = self.id;
-        if let Some(follower) = &mut self.follower {
-            follower.publish(segment, used, false);
-        }
+        self.written.publish(segment, self.id, false);
     }
 
     /// It is over. If it has completed, all that is on its list was written; unless the list is
     /// that of the next checkpoint by now, which tells nothing of this one.
     pub(super) fn end(&mut self, segment: &Segment, outcome: Outcome) {
-        let used = self.id;
+        if outcome == Outcome::Completed && server::redo_pointer() == self.redo {
+            self.finish_list();
+        }
+        self.written.publish(segment, self.id, true);
+    }
+
+    fn finish_list(&mut self) {
+        let written = &mut self.written;
         if let Some(follower) = &mut self.follower {
-            if outcome == Outcome::Completed && server::redo_pointer() == self.redo {
-                follower.finish();
-            }
-            follower.publish(segment, used, true);
+            follower.finish(|_, page| written.count(page.file));
         }
     }
 
     /// Files on the work list, if it was found.
     pub(super) fn listed_files(&self) -> Option<u64> {
-        self.follower.as_ref().map(Follower::files)
+        self.follower.as_ref().map(|_| self.files)
     }
 
     /// Look once: follow the list, tell the phase, forecast the end.
@@ -108,6 +152,7 @@ impl Running {
         now: i64,
         wait: Wait,
         sync: Option<&SyncState>,
+        flush: &FlushState,
         experience: &Experience,
     ) -> Progress {
         self.follow();
@@ -120,7 +165,8 @@ impl Running {
             .map(|listed| listed + experience.files_beside_list);
         let files_done = sync.map(|sync| sync.files_done);
         let last_file = sync.and_then(|sync| sync.last_file);
-        let pace = self.pace(now, &pace, done.unwrap_or(0));
+        let write_rate = self.rates().0;
+        let pace = self.pace(now, &pace, done.unwrap_or(0), flush);
         let sync = SyncProgress {
             files_total: estimate.map(|files| files.max(files_done.unwrap_or(0))),
             files_done: files_done.unwrap_or(0),
@@ -147,24 +193,34 @@ impl Running {
             files_total_estimate: sync.files_total,
             files_done,
             current_file: last_file,
-            write_rate_bytes: pace
-                .write_rate
+            write_rate_bytes: write_rate
                 .map(|rate| (rate * f64::from(pgrx::pg_sys::BLCKSZ)) as u64),
+            queue_bytes: (flush.mode != FlushMode::Off).then_some(flush.queue_bytes),
+            os_dirty_bytes: flush.os_dirty_bytes,
+            os_writeback_bytes: flush.os_writeback_bytes,
+            sync_forecast_ns: forecast::sync_left(experience.prior.as_ref(), &sync)
+                .map(|left| (left * 1e9) as u64),
             scheduled_end_at: forecast::scheduled_end(&pace).map(moment),
             eta_at: eta.map(moment),
             on_schedule: (!pace.immediate && pace.total > 0)
                 .then(|| forecast::keeps_schedule(&pace)),
             updated_at: now,
-            ..Progress::default()
         }
     }
 
     /// Find the list, or see how far it is written.
     fn follow(&mut self) {
-        let stands = self.follower.as_mut().is_some_and(Follower::advance);
+        let written = &mut self.written;
+        let stands = self
+            .follower
+            .as_mut()
+            .is_some_and(|follower| follower.advance(|_, page| written.count(page.file)));
         if !stands && self.phase.code() <= Phase::Writing.code() {
-            let unlogged = self.flags.is_none_or(writes_unlogged);
-            self.follower = Follower::find(WorkList::new(unlogged));
+            let unlogged = self
+                .flags
+                .is_none_or(|flags| flags & flag::UNLOGGED_TOO != 0);
+            self.follower = self.search.find(WorkList::new(unlogged));
+            self.files = self.follower.as_ref().map_or(0, listed_files);
         }
     }
 
@@ -176,9 +232,7 @@ impl Running {
         self.phase = phase;
         if phase.code() >= Phase::Syncing.code() {
             self.sync_started_at.get_or_insert(now);
-            if let Some(follower) = &mut self.follower {
-                follower.finish();
-            }
+            self.finish_list();
         }
     }
 
@@ -194,10 +248,21 @@ impl Running {
         }
     }
 
-    fn pace(&self, now: i64, pace: &server::Pace, done: u64) -> Pace {
-        let (write_rate, wal_rate) = self.rates();
+    fn pace(&self, now: i64, pace: &server::Pace, done: u64, flush: &FlushState) -> Pace {
+        let (mut write_rate, wal_rate) = self.rates();
+        let mut done = done;
+        if let Some(target) = flush.target_ppm
+            && self.phase == Phase::Writing
+        {
+            // The schedule counts cost and not pages: so many pages would be as far.
+            let share = target as f64 / 1e6 / pace.completion_target;
+            done = (done as f64 * share) as u64;
+            write_rate = None;
+        }
         Pace {
-            immediate: self.flags.is_some_and(|flags| flags & NOT_SPREAD != 0),
+            immediate: self
+                .flags
+                .is_some_and(|flags| flags & flag::NOT_SPREAD != 0),
             elapsed: seconds(now - whole_second(self.started_at)),
             done,
             total: self.follower.as_ref().map_or(0, Follower::total),
@@ -230,12 +295,12 @@ impl Running {
     }
 }
 
-/// Flags with which checkpointer.c:CheckpointWriteDelay does not pause.
-const NOT_SPREAD: u64 = flag::IMMEDIATE | flag::SHUTDOWN | flag::END_OF_RECOVERY;
-
-/// bufmgr.c:BufferSync: which checkpoints write pages of unlogged relations.
-fn writes_unlogged(flags: u64) -> bool {
-    flags & (flag::SHUTDOWN | flag::END_OF_RECOVERY | flag::FLUSH_ALL) != 0
+fn listed_files(follower: &Follower) -> u64 {
+    let mut listed = Written::new();
+    for page in follower.pages() {
+        listed.count(page.file);
+    }
+    listed.files()
 }
 
 fn cause(flags: u64) -> Cause {

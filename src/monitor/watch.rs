@@ -20,7 +20,7 @@ use statseg::{
 use super::ended;
 use super::progress::{Experience, Running};
 use crate::pgshim::{self, CoreCounters, Wait};
-use crate::{process, server};
+use crate::{process, server, shmem};
 
 /// What the monitor knows between two polls.
 pub(crate) struct Monitor {
@@ -269,6 +269,7 @@ impl Monitor {
                     now,
                     pgshim::checkpointer_wait(),
                     sync.as_ref(),
+                    &shmem::flusher(self.segment),
                     &self.experience,
                 );
                 running.publish_files(self.segment);

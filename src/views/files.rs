@@ -1,7 +1,8 @@
 //! `ckpt_stats_files`: one row per file that checkpoints wrote or synced.
 //!
 //! *Runs in:* the backend that queries. *Reads and writes:* reads the tables `files_synced`
-//! (written by the checkpointer) and `files_written` (written by the monitor) and joins them.
+//! (written by the checkpointer), `files_written` (by the monitor) and `files_flushed` (by the
+//! flusher) and joins them.
 //! *Never:* opens a file.
 
 use std::collections::HashMap;
@@ -13,13 +14,14 @@ use super::rows::{Field, Rows};
 const FORKS: [&str; 4] = ["main", "fsm", "vm", "init"];
 
 pub(super) fn rows(segment: &'static Segment, rows: &mut Rows) {
-    // Two tables with a writer each; a file may be in one of them or both.
+    // Three tables with a writer each; a file may be in any of them.
     let mut files: HashMap<(FileKey, Text<12>), FileStats> = HashMap::new();
     let view = segment.view();
     let all = view
         .files_synced()
         .iter()
-        .chain(view.files_written().iter());
+        .chain(view.files_written().iter())
+        .chain(view.files_flushed().iter());
     for FileEntry {
         key, path, stats, ..
     } in all
@@ -27,6 +29,7 @@ pub(super) fn rows(segment: &'static Segment, rows: &mut Rows) {
         let sum = files.entry((key, path)).or_default();
         sum.buffers_written += stats.buffers_written;
         sum.writeback_bytes += stats.writeback_bytes;
+        sum.os_dirty_bytes = sum.os_dirty_bytes.or(stats.os_dirty_bytes);
         if stats.syncs > 0 {
             sum.syncs = stats.syncs;
             sum.sync_total_ns = stats.sync_total_ns;
@@ -45,13 +48,13 @@ pub(super) fn rows(segment: &'static Segment, rows: &mut Rows) {
             segment,
             Field::text(path.as_str()),
             Field::count(stats.buffers_written),
-            Field::NULL,
+            Field::count(stats.writeback_bytes),
             Field::count(stats.syncs),
             Field::time(stats.sync_total_ns),
             Field::time(stats.sync_min_ns),
             Field::time(stats.sync_max_ns),
             Field::time(stats.sync_last_ns),
-            Field::NULL,
+            Field::count(stats.os_dirty_bytes),
         ]);
     }
 }

@@ -10,6 +10,7 @@
 
 mod counters;
 mod files;
+mod flush;
 mod histogram;
 mod history;
 mod info;
@@ -72,6 +73,7 @@ view!(
     pg_finfo_ckpt_stats_history,
     history::rows
 );
+view!(ckpt_stats_flush, pg_finfo_ckpt_stats_flush, flush::rows);
 view!(ckpt_stats_files, pg_finfo_ckpt_stats_files, files::rows);
 view!(
     ckpt_stats_counters,

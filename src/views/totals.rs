@@ -1,6 +1,7 @@
 //! `ckpt_stats`: what all checkpoints together did.
 //!
-//! *Runs in:* the backend that queries. *Reads and writes:* reads the monitor's counters.
+//! *Runs in:* the backend that queries. *Reads and writes:* reads the workers' and the
+//! checkpointer's counters.
 //! *Never:* asks PostgreSQL's own statistics: these survive `pg_stat_reset_shared`.
 
 use statseg::{Metric, Segment};
@@ -29,9 +30,9 @@ pub(super) fn rows(segment: &'static Segment, rows: &mut Rows) {
         },
         counter(Metric::FilesSynced),
         Field::time(view.read(Metric::CheckpointLongestSyncTime).max),
-        Field::NULL,
-        Field::NULL,
-        Field::NULL,
+        counter(Metric::WritebackBytes),
+        counter(Metric::WritebackCalls),
+        Field::time(view.read(Metric::SyncPauseTime).count),
         Field::NULL,
         Field::NULL,
         Field::at(view.reset_times().counters),

@@ -8,6 +8,7 @@
 //! log line and a row in `ckpt_stats_workers`; the next round begins a second later. The order
 //! of the set-up is that of autoprewarm.c.
 
+mod flusher;
 mod monitor;
 mod status;
 
@@ -27,10 +28,15 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// Called from `_PG_init` while `shared_preload_libraries` is loaded.
 pub(crate) fn register() {
-    BackgroundWorkerBuilder::new(monitor::NAME)
-        .set_type(monitor::NAME)
+    one(monitor::NAME, "ckptflush_monitor_main");
+    one(flusher::NAME, "ckptflush_flusher_main");
+}
+
+fn one(name: &str, entry: &str) {
+    BackgroundWorkerBuilder::new(name)
+        .set_type(name)
         .set_library("ckptflush")
-        .set_function("ckptflush_monitor_main")
+        .set_function(entry)
         .enable_shmem_access(None)
         // At once: crash recovery ends with a checkpoint, and a standby begins with one.
         .set_start_time(BgWorkerStartTime::PostmasterStart)

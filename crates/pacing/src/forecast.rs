@@ -10,7 +10,7 @@
 
 mod schedule;
 
-pub use schedule::{keeps_schedule, on_schedule, scheduled_end, write_end};
+pub use schedule::{keeps_schedule, on_schedule, scheduled_end, target_by_cost, write_end};
 
 /// How much more or fewer files than last time may scale the expected sync time. A single large
 /// file can take as long as many small ones, so beyond this the number of files says nothing.
@@ -102,6 +102,17 @@ pub fn end(pace: &Pace, phase: Phase, prior: Option<&Prior>, sync: &SyncProgress
         }
         Phase::Syncing => remaining_sync(prior, sync).map(|remaining| pace.elapsed + remaining),
         Phase::Finishing => Some(pace.elapsed),
+    }
+}
+
+/// What is left of the sync phase, in seconds: all of it, before it has begun. `None` when no
+/// phase before says anything, nor this one.
+#[must_use]
+pub fn sync_left(prior: Option<&Prior>, sync: &SyncProgress) -> Option<f64> {
+    if sync.files_done == 0 {
+        prior.map(|prior| expected_sync(prior, sync))
+    } else {
+        remaining_sync(prior, sync)
     }
 }
 

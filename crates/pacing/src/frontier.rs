@@ -23,7 +23,7 @@ mod cursor;
 mod list;
 
 pub use cursor::{Frontier, LOOK_AHEAD};
-pub use list::locate;
+pub use list::{Look, locate, look};
 
 /// One entry of the work list: a page, and the buffer that held it when the list was made.
 ///

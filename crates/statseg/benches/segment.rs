@@ -5,7 +5,7 @@
 mod support;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use statseg::{Config, FileKey, History, Metric, Progress, View, attach, create};
+use statseg::{Config, FileKey, History, Metric, Progress, Segment, View, attach, create};
 use std::hint::black_box;
 use support::Dir;
 
@@ -14,6 +14,7 @@ fn writers(c: &mut Criterion) {
     let segment = create(&Config {
         history: 1000,
         files: 4096,
+        backends: 100,
         ..dir.config()
     })
     .unwrap();
@@ -49,6 +50,8 @@ fn writers(c: &mut Criterion) {
                 .record(black_box(1234))
         });
     });
+
+    commits(c, &segment);
 
     let progress = Progress {
         buffers_done: Some(1),
@@ -89,12 +92,36 @@ fn writers(c: &mut Criterion) {
     });
 }
 
+/// What a commit pays for being known to the flusher, and what the flusher pays to know.
+fn commits(c: &mut Criterion, segment: &Segment) {
+    let mut window = 1u64;
+    let own = |window| segment.commit_windows(black_box(7)).record(window, 1234);
+    c.bench_function("commit_record", |b| b.iter(|| own(black_box(window))));
+    c.bench_function("commit_record_first_of_window", |b| {
+        b.iter(|| {
+            window += 1;
+            own(black_box(window));
+        });
+    });
+    for backend in 0..100 {
+        segment.commit_windows(backend).record(window, 1234);
+    }
+    c.bench_function("commits_of_100_backends", |b| {
+        b.iter(|| black_box(segment.view().commits(black_box(window))))
+    });
+}
+
 /// All that the views show.
 fn snapshot(view: View<'_>) -> u64 {
     let metrics: u64 = view.metrics().map(|metric| view.value(&metric).count).sum();
     let records = view.progress().read().is_ok() && view.monitor_state().read().is_ok();
+    let records = records && view.flush_state().read().is_ok() && view.takeover().read().is_ok();
     let history: u64 = view.history().newest(1000).map(|(id, _)| id).sum();
-    let files = view.files_synced().iter().count() + view.files_written().iter().count();
+    let files = view
+        .files_synced()
+        .iter()
+        .chain(view.files_written().iter());
+    let files = files.chain(view.files_flushed().iter()).count();
     metrics + u64::from(records) + history + files as u64
 }
 
@@ -103,6 +130,7 @@ fn readers(c: &mut Criterion) {
     let segment = create(&Config {
         history: 1000,
         files: 4096,
+        backends: 100,
         ..dir.config()
     })
     .unwrap();

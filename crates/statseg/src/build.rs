@@ -12,7 +12,7 @@ use crate::layout::{
     SectionKind, header,
 };
 use crate::record::{self, RecordType};
-use crate::records::{MonitorState, Progress, SyncState, Worker};
+use crate::records::{FlushState, MonitorState, Progress, SyncState, Takeover, Worker};
 use crate::statistic::{EPOCH, FIRST_EPOCH};
 use crate::sync::{AtomicU64, Ordering};
 use crate::text::Text;
@@ -104,18 +104,20 @@ fn fill_section(words: &[AtomicU64], section: &Section, plan: &Plan) {
                 words[place.baseline + EPOCH].store(FIRST_EPOCH, Ordering::Relaxed);
             }
         }
-        SectionKind::Words => control::fill(words),
+        SectionKind::Words if section.name.as_str() == "control" => control::fill(words),
         SectionKind::Record | SectionKind::Records => {
             for part in words.chunks_exact(section.stride) {
                 match section.name.as_str() {
                     "progress" => fill::<Progress>(part),
                     "sync_state" => fill::<SyncState>(part),
                     "monitor_state" => fill::<MonitorState>(part),
+                    "flush_state" => fill::<FlushState>(part),
+                    "takeover" => fill::<Takeover>(part),
                     _ => fill::<Worker>(part),
                 }
             }
         }
-        SectionKind::Slots | SectionKind::Ring | SectionKind::Table => {}
+        SectionKind::Slots | SectionKind::Ring | SectionKind::Table | SectionKind::Words => {}
     }
 }
 

@@ -77,11 +77,13 @@ pub enum Group {
     Checkpointer,
     /// Written by the monitor.
     Monitor,
+    /// Written by the flusher.
+    Flusher,
 }
 
 impl Group {
     /// Every group, in the order of their sections.
-    pub const ALL: [Self; 2] = [Self::Checkpointer, Self::Monitor];
+    pub const ALL: [Self; 3] = [Self::Checkpointer, Self::Monitor, Self::Flusher];
 
     /// The name of the section with the group's slots.
     #[must_use]
@@ -89,6 +91,7 @@ impl Group {
         match self {
             Self::Checkpointer => "checkpointer",
             Self::Monitor => "monitor",
+            Self::Flusher => "flusher",
         }
     }
 }
@@ -173,6 +176,18 @@ metrics! {
         "WAL between two checkpoints";
     MonitorPollTime "monitor_poll_time" Statistic Monitor "ns"
         "Time the monitor worked at one poll";
+    WritebackBytes "writeback_bytes" Counter Flusher "bytes"
+        "Bytes of dirty pages whose writeback the flusher started";
+    WritebackCalls "writeback_calls" Counter Flusher "count"
+        "Requests with which the flusher started writeback";
+    DeadlinesMissed "deadlines_missed" Counter Flusher "count"
+        "Times that writeback fell more than two seconds behind its deadline";
+    FlushFilesEvicted "flush_files_evicted" Counter Flusher "count"
+        "Files that left the table of flushed files for want of room";
+    FlushRoundTime "flush_round_time" Statistic Flusher "ns"
+        "Time the flusher worked in one round";
+    SyncPauseTime "sync_pause_time" Counter Checkpointer "ns"
+        "Pauses of the checkpointer between syncs of files";
     FileSyncTime "file_sync_time" Statistic Checkpointer "ns"
         "Time one sync of a file took in a checkpoint";
     SyncFilesEvicted "sync_files_evicted" Counter Checkpointer "count"

@@ -130,6 +130,16 @@ codes! {
 }
 
 codes! {
+    /// What the flusher is doing.
+    pub enum FlushMode {
+        Off = 1 "off",
+        Idle = 2 "idle",
+        Draining = 3 "draining",
+        Following = 4 "following",
+    }
+}
+
+codes! {
     /// What the checkpointer tells the monitor.
     pub enum EventKind {
         Start = 1 "start",
@@ -171,6 +181,7 @@ mod tests {
             Outcome,
             WorkerState,
             EventKind,
+            FlushMode,
             SegmentState
         );
     }

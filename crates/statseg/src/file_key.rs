@@ -44,6 +44,8 @@ pub struct FileStats {
     pub sync_max_ns: Option<u64>,
     /// The last sync.
     pub sync_last_ns: Option<u64>,
+    /// Dirty bytes of it that the last sweep found in the kernel's page cache.
+    pub os_dirty_bytes: Option<u64>,
 }
 
 impl FileStats {
@@ -135,6 +137,7 @@ impl FileEntry {
             sync_min_ns: self.stats.sync_min_ns,
             sync_max_ns: self.stats.sync_max_ns,
             sync_last_ns: self.stats.sync_last_ns,
+            os_dirty_bytes: self.stats.os_dirty_bytes,
         }
     }
 
@@ -162,6 +165,7 @@ impl FileEntry {
                 sync_min_ns: row.sync_min_ns,
                 sync_max_ns: row.sync_max_ns,
                 sync_last_ns: row.sync_last_ns,
+                os_dirty_bytes: row.os_dirty_bytes,
             },
         }
     }

@@ -1,7 +1,7 @@
 //! A table of files: as many as fit, the least recently used of a full set gives way.
 //!
 //! *Runs in:* one writer per table (checkpointer for `files_synced`, monitor for
-//! `files_written`); any process reads.
+//! `files_written`, flusher for `files_flushed`); any process reads.
 //! *Reads and writes:* the rows of its section, each under its own sequence lock.
 //! *Never:* allocates in an update, moves a row, or looks at more than one set.
 //!

@@ -8,9 +8,12 @@
 //! docs/segment-layout.md describes the same to the byte, for strangers.
 
 use crate::catalog::{Group, METRICS, MetricKind};
+use crate::commit_windows::COMMIT_WINDOW_WORDS;
 use crate::files::WAYS;
 use crate::record::RecordType;
-use crate::records::{Event, FileRow, History, MonitorState, Progress, SyncState, Worker};
+use crate::records::{
+    Event, FileRow, FlushState, History, MonitorState, Progress, SyncState, Takeover, Worker,
+};
 use crate::ring::RING_HEAD_WORDS;
 use crate::text::Text;
 
@@ -140,8 +143,10 @@ pub struct Config {
     pub pg_version_num: u32,
     /// Checkpoints to keep in the history; at least one is kept.
     pub history: u32,
-    /// Files to keep in each of the two tables; rounded up to whole sets of 8.
+    /// Files to keep in each of the three tables; rounded up to whole sets of 8.
     pub files: u32,
+    /// Processes of the server that may commit; each has a part of its own.
+    pub backends: u32,
     /// Refuse a directory that is not on tmpfs. Only tests say no.
     pub require_tmpfs: bool,
 }
@@ -150,7 +155,7 @@ impl Config {
     /// Slots of a group. A group with a slot per backend gets its number from a field here.
     pub(crate) fn slots(&self, group: Group) -> usize {
         match group {
-            Group::Checkpointer | Group::Monitor => 1,
+            Group::Checkpointer | Group::Monitor | Group::Flusher => 1,
         }
     }
 }
@@ -277,6 +282,25 @@ impl Plan {
                 stride::<FileRow>(),
                 files,
             ),
+            part(
+                SectionKind::Table,
+                "files_flushed",
+                stride::<FileRow>(),
+                files,
+            ),
+            part(
+                SectionKind::Record,
+                "flush_state",
+                stride::<FlushState>(),
+                1,
+            ),
+            part(SectionKind::Record, "takeover", stride::<Takeover>(), 1),
+            part(
+                SectionKind::Words,
+                "commit_windows",
+                aligned(COMMIT_WINDOW_WORDS, ALIGN_WORDS),
+                (config.backends as usize).max(1),
+            ),
         ]);
         sections
     }
@@ -303,6 +327,7 @@ mod tests {
             pg_version_num: 180_000,
             history: 100,
             files: 100,
+            backends: 10,
             require_tmpfs: false,
         })
     }

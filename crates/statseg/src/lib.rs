@@ -13,6 +13,7 @@
 //!    catalog, statistic, histogram, value    counters, gauges, statistics
 //!    record, field, records, codes, text     records, each with one writer
 //!    ring, files, file_key                   the last so many; a table of files
+//!    commit_windows                          the commits of each tenth of a second
 //!    control, reset                          resets, by baseline, floor and epoch
 //!    seqlock, sync                           the one protocol below them all
 //!    mapping                                 the only unsafe code
@@ -26,6 +27,7 @@
 
 pub mod catalog;
 mod codes;
+mod commit_windows;
 mod control;
 mod error;
 mod field;
@@ -62,7 +64,8 @@ mod stale;
 #[cfg(not(loom))]
 pub use attach::{Reader, attach};
 pub use catalog::{Group, METRICS, Metric, MetricDef, MetricKind};
-pub use codes::{Cause, EventKind, Kind, Outcome, Phase, SegmentState, WorkerState};
+pub use codes::{Cause, EventKind, FlushMode, Kind, Outcome, Phase, SegmentState, WorkerState};
+pub use commit_windows::{CommitWindows, CommitWindowsWriter, Commits};
 pub use control::ResetBusy;
 #[cfg(not(loom))]
 pub use create::create;
@@ -72,7 +75,9 @@ pub use file_key::{FileEntry, FileKey, FileStats};
 pub use files::{FilesTable, FilesWriter, Placement};
 pub use layout::{Config, HEADER_BYTES, LAYOUT_VERSION, MAGIC, required_bytes};
 pub use record::{Record, RecordType, RecordWriter};
-pub use records::{Event, FileRow, History, MonitorState, Progress, SyncState, Worker};
+pub use records::{
+    Event, FileRow, FlushState, History, MonitorState, Progress, SyncState, Takeover, Worker,
+};
 pub use reset::{ResetTarget, ResetTimes};
 pub use ring::{Ring, RingWriter};
 #[cfg(not(loom))]

@@ -7,7 +7,10 @@
 use crate::control::{ResetBusy, ResetGuard};
 use crate::record::record;
 use crate::statistic::FIRST_EPOCH;
-use crate::{Counter, MetricKind, Ring, RingWriter, Statistic, Torn, Value};
+use crate::{
+    CommitWindows, CommitWindowsWriter, Counter, MetricKind, Ring, RingWriter, Statistic, Torn,
+    Value,
+};
 pub use loom::sync::atomic::AtomicU64;
 
 record! {
@@ -101,4 +104,10 @@ pub fn ring_writer(words: &[AtomicU64], count: usize) -> RingWriter<'_, Pair> {
 pub fn locked<T>(lock: &AtomicU64, pid: u32, work: impl FnOnce() -> T) -> Result<T, ResetBusy> {
     let _guard = ResetGuard::take(lock, pid)?;
     Ok(work())
+}
+
+/// One backend's windows of commits.
+#[must_use]
+pub fn commit_windows(words: &[AtomicU64]) -> CommitWindowsWriter<'_> {
+    CommitWindowsWriter::new(CommitWindows::new(words))
 }

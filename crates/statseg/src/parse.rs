@@ -10,13 +10,16 @@
 //! than this version knows, and a metric this version knows may be missing.
 
 use crate::catalog::{METRICS, Metric, MetricKind};
+use crate::commit_windows::COMMIT_WINDOW_WORDS;
 use crate::files::WAYS;
 use crate::layout::{
     ALIGN_WORDS, CONTROL_WORDS, METRIC_ENTRY_WORDS, SECTION_ENTRY_WORDS, SLOT_HEADER_WORDS,
     Section, SectionKind, header,
 };
 use crate::record::RecordType;
-use crate::records::{Event, FileRow, History, MonitorState, Progress, SyncState, Worker};
+use crate::records::{
+    Event, FileRow, FlushState, History, MonitorState, Progress, SyncState, Takeover, Worker,
+};
 use crate::sync::{AtomicU64, Ordering};
 use crate::text::Text;
 use std::ops::Range;
@@ -59,6 +62,10 @@ pub(crate) struct Sections {
     pub(crate) history: Section,
     pub(crate) files_synced: Section,
     pub(crate) files_written: Section,
+    pub(crate) files_flushed: Section,
+    pub(crate) flush_state: Section,
+    pub(crate) takeover: Section,
+    pub(crate) commit_windows: Section,
 }
 
 /// All places of a segment, checked.
@@ -139,6 +146,10 @@ impl Sections {
             history: find("history", SectionKind::Ring, History::WORDS)?,
             files_synced: table("files_synced")?,
             files_written: table("files_written")?,
+            files_flushed: table("files_flushed")?,
+            flush_state: find("flush_state", SectionKind::Record, FlushState::WORDS)?,
+            takeover: find("takeover", SectionKind::Record, Takeover::WORDS)?,
+            commit_windows: find("commit_windows", SectionKind::Words, COMMIT_WINDOW_WORDS)?,
         })
     }
 }

@@ -7,7 +7,7 @@
 //! Moments (`_at`) are microseconds since 1970-01-01 UTC, durations (`_ns`) nanoseconds,
 //! positions in the WAL plain 64-bit numbers. What is not known is absent, never -1 or 0.
 
-use crate::codes::{Cause, EventKind, Kind, Outcome, Phase, WorkerState};
+use crate::codes::{Cause, EventKind, FlushMode, Kind, Outcome, Phase, WorkerState};
 use crate::record::record;
 use crate::text::Text;
 
@@ -242,8 +242,68 @@ record! {
 }
 
 record! {
-    /// One file in the tables `files_synced` (writer: the checkpointer) and `files_written`
-    /// (writer: the monitor). Its id word holds the epoch of the table.
+    /// What the flusher does, and that it is there. Writer: the flusher.
+    pub struct FlushState {
+        /// What it is doing.
+        pub mode: FlushMode,
+        /// When it was last seen at work.
+        pub heartbeat_at: i64,
+        /// Whether a checkpoint may leave its writeback to it.
+        pub willing: bool,
+        /// Its number among the server's processes, for setting its latch.
+        pub proc_number: Option<u32>,
+        /// Its process id.
+        pub pid: Option<u32>,
+        /// Bytes that wait for writeback.
+        pub queue_bytes: u64,
+        /// The time the device will need for them.
+        pub queue_cost_ns: u64,
+        /// The part of it that is due now.
+        pub due_cost_ns: u64,
+        /// Bytes issued and not yet on the device.
+        pub in_flight_bytes: u64,
+        /// Operations per second the device can do, if that was seen.
+        pub device_operations: Option<u64>,
+        /// Bytes per second the device can do, if that was seen.
+        pub device_bytes: Option<u64>,
+        /// Bytes per second issued in the last second.
+        pub rate_bytes: u64,
+        /// The completion target with which the checkpointer, which counts pages, writes evenly
+        /// by cost at this moment, in millionths; absent: the user's.
+        pub target_ppm: Option<u64>,
+        /// The mean commit of the last tenth of a second, if there was one.
+        pub commit_mean_ns: Option<u64>,
+        /// When the first of what waits is due.
+        pub deadline_at: Option<i64>,
+        /// Files the sweep knows.
+        pub sweep_files: u64,
+        /// The time its last full round worked.
+        pub sweep_ns: u64,
+        /// Dirty bytes the sweep found in the kernel's page cache.
+        pub os_dirty_bytes: Option<u64>,
+        /// Bytes the sweep found being written by the kernel.
+        pub os_writeback_bytes: Option<u64>,
+    }
+}
+
+record! {
+    /// Who starts the writeback of the running checkpoint. Writer: the checkpointer.
+    pub struct Takeover {
+        /// The flusher; if not, the checkpointer itself.
+        pub active: bool,
+        /// Begin of the checkpoint this is about.
+        pub started_at: i64,
+        /// The checkpoint writes pages of unlogged relations too.
+        pub unlogged: bool,
+        /// It is in its sync phase.
+        pub syncing: bool,
+    }
+}
+
+record! {
+    /// One file in the tables `files_synced` (writer: the checkpointer), `files_written`
+    /// (writer: the monitor) and `files_flushed` (writer: the flusher). Its id word holds the
+    /// epoch of the table.
     pub struct FileRow {
         /// Hash of the key: chooses the set of ways, and finds quickly what is not here.
         pub key_hash: u64,
@@ -277,5 +337,7 @@ record! {
         pub sync_max_ns: Option<u64>,
         /// The last sync.
         pub sync_last_ns: Option<u64>,
+        /// Dirty bytes of it that the last sweep found in the kernel's page cache.
+        pub os_dirty_bytes: Option<u64>,
     }
 }

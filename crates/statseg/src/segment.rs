@@ -8,6 +8,7 @@
 
 use crate::catalog::{Metric, MetricKind};
 use crate::codes::SegmentState;
+use crate::commit_windows::CommitWindowsWriter;
 use crate::control::ResetBusy;
 use crate::error::OsError;
 use crate::files::FilesWriter;
@@ -15,7 +16,9 @@ use crate::layout::{Section, header};
 use crate::mapping::Mapping;
 use crate::parse::{Layout, Spot};
 use crate::record::{RecordType, RecordWriter};
-use crate::records::{Event, History, MonitorState, Progress, SyncState, Worker};
+use crate::records::{
+    Event, FlushState, History, MonitorState, Progress, SyncState, Takeover, Worker,
+};
 use crate::reset::{self, ResetTarget};
 use crate::ring::RingWriter;
 use crate::stale;
@@ -184,6 +187,18 @@ impl Segment {
         self.record(&self.layout.sections.monitor_state, 0)
     }
 
+    /// What the flusher does. Writer: the flusher.
+    #[must_use]
+    pub fn flush_state(&self) -> RecordWriter<'_, FlushState> {
+        self.record(&self.layout.sections.flush_state, 0)
+    }
+
+    /// Who starts the writeback of the running checkpoint. Writer: the checkpointer.
+    #[must_use]
+    pub fn takeover(&self) -> RecordWriter<'_, Takeover> {
+        self.record(&self.layout.sections.takeover, 0)
+    }
+
     /// A background worker. Writer: that worker. Beyond [`View::worker_count`] nothing is
     /// written.
     #[must_use]
@@ -213,6 +228,20 @@ impl Segment {
     #[must_use]
     pub fn files_written(&self) -> FilesWriter<'_> {
         FilesWriter::new(self.view().files_written())
+    }
+
+    /// The files the flusher started writeback for. Writer: the flusher.
+    #[must_use]
+    pub fn files_flushed(&self) -> FilesWriter<'_> {
+        FilesWriter::new(self.view().files_flushed())
+    }
+
+    /// The commits of one backend, by its number among the server's processes. Writer: that
+    /// backend.
+    #[inline]
+    #[must_use]
+    pub fn commit_windows(&self, backend: usize) -> CommitWindowsWriter<'_> {
+        CommitWindowsWriter::new(self.view().commit_windows(backend))
     }
 
     /// Resets. For any process of the server; no writer is disturbed.

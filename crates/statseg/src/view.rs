@@ -6,12 +6,15 @@
 
 use crate::catalog::{Group, Metric};
 use crate::codes::SegmentState;
+use crate::commit_windows::{CommitWindows, Commits};
 use crate::control::{FILES_EPOCH, HISTORY_FLOOR};
 use crate::files::FilesTable;
 use crate::layout::{Section, header};
 use crate::parse::{Layout, Spot, word};
 use crate::record::{Record, RecordType};
-use crate::records::{Event, History, MonitorState, Progress, SyncState, Worker};
+use crate::records::{
+    Event, FlushState, History, MonitorState, Progress, SyncState, Takeover, Worker,
+};
 use crate::reset::{self, ResetTimes};
 use crate::ring::Ring;
 use crate::statistic;
@@ -143,6 +146,18 @@ impl<'a> View<'a> {
         self.record(&self.layout.sections.monitor_state, 0)
     }
 
+    /// What the flusher does.
+    #[must_use]
+    pub fn flush_state(&self) -> Record<'a, FlushState> {
+        self.record(&self.layout.sections.flush_state, 0)
+    }
+
+    /// Who starts the writeback of the running checkpoint.
+    #[must_use]
+    pub fn takeover(&self) -> Record<'a, Takeover> {
+        self.record(&self.layout.sections.takeover, 0)
+    }
+
     /// A background worker. Beyond [`View::worker_count`] there is nothing to read.
     #[must_use]
     pub fn worker(&self, index: usize) -> Record<'a, Worker> {
@@ -180,6 +195,26 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn files_written(&self) -> FilesTable<'a> {
         self.table(&self.layout.sections.files_written)
+    }
+
+    /// The commits of one backend.
+    #[inline]
+    #[must_use]
+    pub fn commit_windows(&self, backend: usize) -> CommitWindows<'a> {
+        CommitWindows::new(self.part(&self.layout.sections.commit_windows, backend))
+    }
+
+    /// The commits of all backends in a window of a tenth of a second.
+    #[must_use]
+    pub fn commits(&self, window: u64) -> Commits {
+        let backends = 0..self.layout.sections.commit_windows.count;
+        Commits::sum(backends.filter_map(|backend| self.commit_windows(backend).commits(window)))
+    }
+
+    /// The files the flusher started writeback for.
+    #[must_use]
+    pub fn files_flushed(&self) -> FilesTable<'a> {
+        self.table(&self.layout.sections.files_flushed)
     }
 
     /// When what was reset last.

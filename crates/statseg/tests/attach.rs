@@ -292,6 +292,7 @@ fn read_everything(reader: &Reader) {
         view.sync_state().read(),
         view.monitor_state().read(),
     );
+    let _ = (view.flush_state().read(), view.takeover().read());
     let workers: Vec<_> = (0..=view.worker_count())
         .map(|i| view.worker(i).read())
         .collect();
@@ -301,7 +302,15 @@ fn read_everything(reader: &Reader) {
     for id in [0, 1, 64, 65, u64::MAX] {
         let _ = (view.events().get(id), view.history().get(id));
     }
-    let _ = view.files_synced().iter().count() + view.files_written().iter().count();
+    let files = view
+        .files_synced()
+        .iter()
+        .chain(view.files_written().iter());
+    let _ = files.chain(view.files_flushed().iter()).count();
+    for window in [0, 1, 97, u64::MAX] {
+        let _ = view.commits(window).mean_ns();
+        let _ = view.commit_windows(usize::MAX).commits(window);
+    }
     let _ = (view.reset_times(), view.state(), view.created_at());
 }
 
@@ -319,6 +328,7 @@ fn image() -> Vec<u8> {
         segment
             .files_synced()
             .update(&statseg::FileKey::Path, &n.to_string(), n, |_| {});
+        segment.commit_windows(n as usize % 4).record(n, n);
     }
     segment.worker(0).write(&Worker {
         name: "monitor".into(),
@@ -379,5 +389,6 @@ fn the_image_of_the_test_above_is_read() {
     assert_eq!(view.read(statseg::Metric::FileSyncTime).count, 100);
     assert_eq!(view.history().newest(10).count(), 4);
     assert_eq!(view.files_synced().iter().count(), 16);
+    assert_eq!(view.commits(97).total_ns, 97);
     assert!(!reader.server_is_alive().unwrap());
 }

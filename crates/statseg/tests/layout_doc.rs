@@ -4,8 +4,9 @@
 mod support;
 
 use statseg::{
-    Cause, Event, EventKind, FileKey, FileRow, History, Kind, Metric, MonitorState, Outcome, Phase,
-    Progress, RecordType, SegmentState, SyncState, Worker, WorkerState,
+    Cause, CommitWindows, Event, EventKind, FileKey, FileRow, FlushMode, FlushState, History, Kind,
+    Metric, MonitorState, Outcome, Phase, Progress, RecordType, SegmentState, SyncState, Takeover,
+    Worker, WorkerState,
 };
 use std::collections::BTreeMap;
 use support::Dir;
@@ -75,6 +76,8 @@ fn the_records_are_described() {
     check_record::<Worker>();
     check_record::<Event>();
     check_record::<History>();
+    check_record::<FlushState>();
+    check_record::<Takeover>();
     check_record::<FileRow>();
 }
 
@@ -93,6 +96,7 @@ fn the_codes_are_described() {
         Outcome,
         WorkerState,
         EventKind,
+        FlushMode,
         SegmentState
     );
     let found = rows("## Codes");
@@ -188,6 +192,10 @@ fn a_stranger_reads_a_segment_by_the_page_alone() {
         .files_written()
         .update(&FileKey::Path, "pg_xact/0000", 1, |s| s.record_sync(9));
 
+    let window = CommitWindows::number(1_700_000_000_000_000) + 3;
+    segment.commit_windows(1).record(window, 500);
+    segment.commit_windows(1).record(window, 700);
+
     let bytes = std::fs::read(dir.file()).unwrap();
     let stranger = Stranger {
         bytes,
@@ -237,6 +245,13 @@ fn a_stranger_reads_a_segment_by_the_page_alone() {
         stranger.text(field("longest_sync_file"), 12),
         "base/5/16384"
     );
+
+    let [_, windows, _, stride, _] = stranger.section("commit_windows");
+    let place = windows + stride + 2 * usize::try_from(window % 4).unwrap();
+    let described = words("## Commit windows");
+    assert_eq!(stranger.word(place + described["number"]), window);
+    let commits = stranger.word(place + described["commits"]);
+    assert_eq!((commits >> 48, commits & ((1 << 48) - 1)), (2, 1200));
 
     let epoch = stranger.word(stranger.section("control")[1] + words("## Control")["files_epoch"]);
     let [_, table, _, stride, count] = stranger.section("files_written");

@@ -18,6 +18,9 @@ use loom::thread;
 use statseg::STATISTIC_WORDS;
 use statseg::model::{self, Pair};
 
+#[path = "loom/commit_windows.rs"]
+mod commit_windows;
+
 fn check(model: impl Fn() + Sync + Send + 'static) {
     check_to(3, model);
 }

@@ -7,6 +7,7 @@ mod support;
 use statseg::{
     Event, FileKey, History, Metric, Progress, Reader, Segment, SegmentState, Text, attach, create,
 };
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use support::{Dir, Running};
 
@@ -110,13 +111,18 @@ fn write_all(segment: &Segment, n: u64) {
             stats.buffers_written = n;
             stats.writeback_bytes = !n;
         });
+    let window = n / COMMITS;
+    segment.commit_windows(2).record(window, window);
 }
+
+/// Commits in a window.
+const COMMITS: u64 = 3;
 
 /// Reads until enough is read; returns how many records were whole and how many torn.
 fn read_all(reader: &Reader) -> (u64, u64) {
     let view = reader.view();
     let (mut whole, mut torn) = (0, 0);
-    let mut last = 0;
+    let (mut last, mut windows) = (0, 0);
     while whole < READS && view.state() == Some(SegmentState::Live) {
         match view.progress().read() {
             Ok(found) => {
@@ -139,6 +145,13 @@ fn read_all(reader: &Reader) -> (u64, u64) {
                 assert_eq!(found, event(id));
             }
         }
+        // The writer goes on meanwhile, so most of these are gone, or just being begun.
+        for window in last / COMMITS..last / COMMITS + 5 {
+            let found = view.commits(window);
+            windows += u64::from(found.count > 0);
+            assert!(found.count <= COMMITS, "{found:?}");
+            assert_eq!(found.total_ns, found.count * window, "{window}");
+        }
         if last.is_multiple_of(16) {
             let value = view.read(Metric::FileSyncTime);
             if value.torn {
@@ -158,6 +171,7 @@ fn read_all(reader: &Reader) -> (u64, u64) {
             }
         }
     }
+    assert!(windows > 0, "no window of commits was seen");
     (whole, torn)
 }
 
@@ -187,6 +201,40 @@ fn another_process_reads_whole_records() {
     assert!(whole >= READS, "only {whole}");
     // Torn is for writers that stay away, not for busy ones.
     assert!(torn * 100 <= whole, "{torn} torn");
+}
+
+/// A backend that begins a window with every commit, and a reader at the window that is about to
+/// give way: without the second look it takes the next one's commits now and then.
+#[test]
+fn a_window_that_gives_way_is_not_mistaken_for_the_next() {
+    let dir = Dir::new();
+    let segment = dir.create();
+    let reader = attach(&dir.file()).unwrap();
+    let now = AtomicU64::new(1);
+    std::thread::scope(|scope| {
+        let looks = scope.spawn(|| {
+            let (mut seen, begun) = (0, Instant::now());
+            while seen < READS && begun.elapsed() < Duration::from_secs(60) {
+                let now = now.load(Ordering::Relaxed);
+                for window in now..now + 3 {
+                    if let Some(found) = reader.view().commit_windows(0).commits(window) {
+                        seen += 1;
+                        assert_eq!((found.count, found.total_ns), (1, window));
+                    }
+                }
+            }
+            now.store(u64::MAX, Ordering::Relaxed);
+            seen
+        });
+        for window in 4.. {
+            segment.commit_windows(0).record(window, window);
+            // The oldest one that is still there.
+            if now.swap(window - 3, Ordering::Relaxed) == u64::MAX || looks.is_finished() {
+                break;
+            }
+        }
+        assert!(looks.join().unwrap() > 0);
+    });
 }
 
 #[test]

@@ -73,6 +73,26 @@ pub fn write_end(pace: &Pace) -> Option<f64> {
     Some(end.max(pace.elapsed))
 }
 
+/// The completion target with which [`on_schedule`], which counts items, keeps a schedule that
+/// counts cost: `items_at` is [`crate::curve::Curve::items_at`]. At the scheduled end it is the
+/// true one again.
+#[must_use]
+pub fn target_by_cost(pace: &Pace, items_at: impl Fn(f64) -> f64) -> f64 {
+    let target = pace.completion_target;
+    if target <= 0.0 {
+        return target;
+    }
+    // At the very beginning the quotient below is of two nothings.
+    let share = (position(pace) / target).clamp(BEGINNING, 1.0);
+    let items = items_at(share).clamp(share / SLOWEST, share * SLOWEST);
+    target * share / items.min(1.0)
+}
+
+/// Share of the schedule from which on its parts are told apart.
+const BEGINNING: f64 = 1e-3;
+/// Items are written so many times slower or faster than evenly, at most.
+const SLOWEST: f64 = 100.0;
+
 /// Progress as the schedule measures it: `completion_target` when all is written.
 fn scaled_progress(pace: &Pace) -> f64 {
     if pace.total == 0 {
@@ -179,6 +199,38 @@ mod tests {
             }),
             None
         );
+    }
+
+    #[test]
+    fn a_schedule_by_cost_is_kept_by_items() {
+        // The first tenth of the items costs half of all.
+        let items_at = |share: f64| {
+            if share < 0.5 {
+                share / 5.0
+            } else {
+                0.1 + (share - 0.5) * 1.8
+            }
+        };
+        let at = |elapsed: f64, done| {
+            let pace = Pace {
+                elapsed,
+                done,
+                wal_since_start: 0,
+                ..QUARTER
+            };
+            let completion_target = target_by_cost(&pace, items_at);
+            on_schedule(&Pace {
+                completion_target,
+                ..pace
+            })
+        };
+        // A quarter of 270 s: a twentieth of the items.
+        assert!(at(67.5, 501) && !at(67.5, 499));
+        assert!(at(135.0, 1001) && !at(135.0, 999));
+        assert!(at(202.5, 5501) && !at(202.5, 5499));
+        assert!(at(269.9, 10_000) && !at(269.9, 9_900));
+        assert!(at(0.0, 0), "nothing is asked for at once");
+        assert!(at(0.1, 10));
     }
 
     #[test]

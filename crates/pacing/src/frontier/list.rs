@@ -85,6 +85,43 @@ fn contains<P: Pool + ?Sized>(pool: &P, length: usize, item: &Item) -> bool {
         .any(|other| other.buffer == item.buffer)
 }
 
+/// What the beginning of the array shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// Out of order: the list is being filled, or sorted.
+    BeingMade,
+    /// In order, and none of it is needed: an earlier list, or all that is written already.
+    NothingMarked,
+    /// In order, and something is needed: [`locate`] may find the list.
+    Sorted,
+}
+
+/// Look at the first entries of the array, before the pass over all descriptors that
+/// [`locate`]'s count costs is paid for. Buffers are listed in the order of their numbers first,
+/// which is next to never the order of their pages.
+pub fn look<P: Pool + ?Sized>(pool: &P) -> Look {
+    let mut order = Order::default();
+    let mut needed = false;
+    for index in 0..pool.capacity().min(BEHIND) {
+        let item = pool.item(index);
+        let marked = matches!(pool.flag(&item), Flag::Needed { .. });
+        if !order.continues(item) {
+            // What follows a short list is of an earlier one.
+            return if marked || !needed {
+                Look::BeingMade
+            } else {
+                Look::Sorted
+            };
+        }
+        needed |= marked;
+    }
+    if needed {
+        Look::Sorted
+    } else {
+        Look::NothingMarked
+    }
+}
+
 /// The order of the list as far as it has been walked.
 #[derive(Default)]
 struct Order {
@@ -123,6 +160,26 @@ mod tests {
         assert_eq!(locate(&Small::line(&[Flag::Clear; 8]), 0), None);
         assert_eq!(locate(&Small::line(&[]), 0), None);
         assert_eq!(locate(&Small::line(&[Flag::Clear; 8]), 3), None);
+    }
+
+    #[test]
+    fn a_look_tells_what_is_worth_a_count() {
+        assert_eq!(look(&Small::line(&[Flag::Clear; 100])), Look::NothingMarked);
+        assert_eq!(look(&Small::line(&[])), Look::NothingMarked);
+        assert_eq!(look(&Small::line(&[NEEDED; 100])), Look::Sorted);
+        let mut pool = Small::line(&[NEEDED; 100]);
+        pool.list.swap(4, 8);
+        assert_eq!(look(&pool), Look::BeingMade);
+        // A list of three, and an earlier one behind it.
+        let mut flags = [Flag::Clear; 100];
+        flags[..3].fill(NEEDED);
+        let mut pool = Small::line(&flags);
+        pool.list[3].block = 0;
+        assert_eq!(look(&pool), Look::Sorted);
+        // Written already: only the count can tell.
+        let mut flags = [Flag::Clear; 100];
+        flags[80] = NEEDED;
+        assert_eq!(look(&Small::line(&flags)), Look::NothingMarked);
     }
 
     #[test]

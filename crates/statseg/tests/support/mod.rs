@@ -69,6 +69,7 @@ pub fn config(directory: &Path) -> Config {
         pg_version_num: 180_006,
         history: 4,
         files: 16,
+        backends: 4,
         require_tmpfs: false,
     }
 }

@@ -1,12 +1,52 @@
-//! What the user wants to find in the log, while the checkpointer speaks at a level of ours.
+//! The checkpointer speaks at a level of ours while we listen, and the user finds in the log what
+//! the user asked for.
 //!
-//! *Runs in:* the checkpointer, from the log hook. *Reads and writes:* reads `log_min_messages`,
-//! its reset value: the level that the user asked for, whatever is set for the moment.
-//! *Never:* changes the level: [`crate::pgshim::set_log_level`] does.
+//! *Runs in:* the checkpointer, from the log hook. *Reads and writes:* this process's
+//! `log_min_messages`, as a session would set it; reads its reset value: the level that the user
+//! asked for, whatever is set for the moment.
+//! *Never:* raises: it runs in critical sections.
 
 use std::ffi::CStr;
 
 use pgrx::{PgLogLevel, pg_sys};
+
+use crate::pgshim;
+use crate::process::ProcessCell;
+
+/// The level set, while we listen: DEBUG1, or the user's own if that is lower.
+static SET: ProcessCell<Option<&'static CStr>> = ProcessCell::new(None);
+
+/// Let this process speak of each file it syncs, until [`end`].
+pub(crate) fn listen() {
+    if SET.get().is_none() {
+        let name = needed();
+        pgshim::set_log_level(Some(name));
+        SET.set(Some(name));
+    }
+}
+
+/// Is the level ours? If so, a reload may have asked for more than it lets through. We hear of
+/// that with the next record that comes: what the checkpointer says below our level between the
+/// two is lost. Setting DEBUG5 at once would lose nothing, and format every record for nobody.
+pub(crate) fn follow_user() -> bool {
+    let Some(set) = SET.get() else {
+        return false;
+    };
+    let name = needed();
+    if name != set {
+        pgshim::set_log_level(Some(name));
+        SET.set(Some(name));
+    }
+    true
+}
+
+/// Speak as the user wants again.
+pub(crate) fn end() {
+    if SET.get().is_some() {
+        SET.set(None);
+        pgshim::set_log_level(None);
+    }
+}
 
 /// guc.c:server_message_level_options, with the levels of elog.h.
 const LEVELS: [(&CStr, PgLogLevel); 13] = [
@@ -26,13 +66,12 @@ const LEVELS: [(&CStr, PgLogLevel); 13] = [
 ];
 
 /// Would a record of this level be in the server's log, had we not set the level?
-pub(super) fn user_sees(elevel: i32) -> bool {
+pub(crate) fn user_sees(elevel: i32) -> bool {
     shows(elevel, users_level().1 as i32)
 }
 
-/// The level that the checkpointer must speak at, so that we hear of each file and the user misses
-/// nothing: DEBUG1, or the user's own if that is lower.
-pub(super) fn needed() -> &'static CStr {
+/// The level to speak at, so that we hear of each file and the user misses nothing.
+fn needed() -> &'static CStr {
     let (name, level) = users_level();
     if level as i32 <= PgLogLevel::DEBUG1 as i32 {
         name
