@@ -94,9 +94,9 @@ COMMENT ON COLUMN ckpt_stats.writeback_calls IS
 COMMENT ON COLUMN ckpt_stats.sync_pause_time IS
     'Time the checkpointer paused between fsyncs, in milliseconds.';
 COMMENT ON COLUMN ckpt_stats.stalls IS
-    'Times in which active backends committed nothing. NULL: this release does not record stalls.';
+    'Stalls: times in which client backends were at work and none committed.';
 COMMENT ON COLUMN ckpt_stats.stalled_time IS
-    'Length of these times, in milliseconds. NULL: this release does not record stalls.';
+    'Length of these times, in milliseconds.';
 COMMENT ON COLUMN ckpt_stats.stats_reset IS
     'Time of the last reset; NULL if never reset.';
 
@@ -336,19 +336,19 @@ COMMENT ON COLUMN ckpt_stats_history.writeback_bytes IS
 COMMENT ON COLUMN ckpt_stats_history.sync_pause_time IS
     'Time the checkpointer paused between fsyncs, in milliseconds.';
 COMMENT ON COLUMN ckpt_stats_history.commits IS
-    'Transactions committed meanwhile. NULL: not measured in this release.';
+    'Transactions of clients committed meanwhile. NULL here and in the next columns when its begin was not seen: the monitor was started in the middle of it.';
 COMMENT ON COLUMN ckpt_stats_history.stalled_time IS
-    'Time in which active backends committed nothing, in milliseconds. NULL: not measured in this release.';
+    'Time of stalls meanwhile, in milliseconds.';
 COMMENT ON COLUMN ckpt_stats_history.longest_transaction_time IS
-    'Longest transaction meanwhile, in milliseconds. NULL: not measured in this release.';
+    'Longest transaction that ended meanwhile, in milliseconds, counted by whole seconds; NULL when none ended.';
 COMMENT ON COLUMN ckpt_stats_history.transaction_p99_time IS
-    '99th percentile of the transactions meanwhile, in milliseconds. NULL: not measured in this release.';
+    '99th percentile of the transactions that ended meanwhile, in milliseconds, within 6.25 percent; NULL when none ended.';
 COMMENT ON COLUMN ckpt_stats_history.transaction_p999_time IS
-    '99.9th percentile of the transactions meanwhile, in milliseconds. NULL: not measured in this release.';
+    '99.9th percentile of the same; likewise.';
 COMMENT ON COLUMN ckpt_stats_history.outside_p99_time IS
-    '99th percentile of the transactions between this checkpoint and the one before, in milliseconds. NULL: not measured in this release.';
+    '99th percentile of the transactions that ended between the checkpoint before and this one, in milliseconds; likewise.';
 COMMENT ON COLUMN ckpt_stats_history.outside_p999_time IS
-    '99.9th percentile of the same, in milliseconds. NULL: not measured in this release.';
+    '99.9th percentile of the same; likewise.';
 
 CREATE FUNCTION ckpt_stats_files(
     OUT database oid,
@@ -541,7 +541,7 @@ COMMENT ON VIEW ckpt_stats_counters IS
 COMMENT ON COLUMN ckpt_stats_counters.name IS
     'Name of the statistic.';
 COMMENT ON COLUMN ckpt_stats_counters.unit IS
-    'count, bytes, or ms (milliseconds).';
+    'count, bytes, ms (milliseconds), or code (a number that stands for a word).';
 COMMENT ON COLUMN ckpt_stats_counters.count IS
     'How often it was recorded; the value itself of a counter that counts; NULL of a counter that sums up time.';
 COMMENT ON COLUMN ckpt_stats_counters.total IS
@@ -595,6 +595,252 @@ COMMENT ON COLUMN ckpt_stats_histogram.bucket_high IS
     'Largest value of the bucket.';
 COMMENT ON COLUMN ckpt_stats_histogram.count IS
     'Values recorded in it.';
+
+CREATE FUNCTION ckpt_stats_commands(
+    OUT command text,
+    OUT checkpoint_phase text,
+    OUT count bigint,
+    OUT total_time double precision,
+    OUT min_time double precision,
+    OUT max_time double precision,
+    OUT mean_time double precision,
+    OUT p50_time double precision,
+    OUT p90_time double precision,
+    OUT p99_time double precision,
+    OUT p999_time double precision
+)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'ckpt_stats_commands'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+
+CREATE VIEW ckpt_stats_commands AS
+SELECT
+    s.command,
+    s.checkpoint_phase,
+    s.count,
+    s.total_time,
+    s.min_time,
+    s.max_time,
+    s.mean_time,
+    s.p50_time,
+    s.p90_time,
+    s.p99_time,
+    s.p999_time
+FROM ckpt_stats_commands() AS s;
+
+GRANT SELECT ON ckpt_stats_commands TO PUBLIC;
+
+COMMENT ON FUNCTION ckpt_stats_commands() IS
+    'Rows of the view ckpt_stats_commands.';
+COMMENT ON VIEW ckpt_stats_commands IS
+    'Time that client backends spent on each kind of command, by the phase of the checkpoints; one row for each pair.';
+COMMENT ON COLUMN ckpt_stats_commands.command IS
+    'parse, plan, bind, execute, utility, commit, wal_flush (a commits wait for its WAL flush, and for the synchronous standby), or idle (waiting for the client).';
+COMMENT ON COLUMN ckpt_stats_commands.checkpoint_phase IS
+    'none, writing or syncing: where the checkpoints were when it ended, or if nowhere, when it began.';
+COMMENT ON COLUMN ckpt_stats_commands.count IS
+    'How often it was done.';
+COMMENT ON COLUMN ckpt_stats_commands.total_time IS
+    'Time it took all together, in milliseconds.';
+COMMENT ON COLUMN ckpt_stats_commands.min_time IS
+    'Shortest, in milliseconds; NULL when there was none.';
+COMMENT ON COLUMN ckpt_stats_commands.max_time IS
+    'Longest; likewise.';
+COMMENT ON COLUMN ckpt_stats_commands.mean_time IS
+    'Mean; likewise.';
+COMMENT ON COLUMN ckpt_stats_commands.p50_time IS
+    'Median, within 6.25 percent; likewise.';
+COMMENT ON COLUMN ckpt_stats_commands.p90_time IS
+    '90th percentile, within 6.25 percent; likewise.';
+COMMENT ON COLUMN ckpt_stats_commands.p99_time IS
+    '99th percentile, within 6.25 percent; likewise.';
+COMMENT ON COLUMN ckpt_stats_commands.p999_time IS
+    '99.9th percentile, within 6.25 percent; likewise.';
+
+CREATE FUNCTION ckpt_stats_waits(
+    OUT backend_type text,
+    OUT wait_event_type text,
+    OUT wait_event text,
+    OUT checkpoint_phase text,
+    OUT samples bigint,
+    OUT share double precision
+)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'ckpt_stats_waits'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+
+CREATE VIEW ckpt_stats_waits AS
+SELECT
+    s.backend_type,
+    s.wait_event_type,
+    s.wait_event,
+    s.checkpoint_phase,
+    s.samples,
+    s.share
+FROM ckpt_stats_waits() AS s;
+
+GRANT SELECT ON ckpt_stats_waits TO PUBLIC;
+
+COMMENT ON FUNCTION ckpt_stats_waits() IS
+    'Rows of the view ckpt_stats_waits.';
+COMMENT ON VIEW ckpt_stats_waits IS
+    'What the processes of the server were found waiting for, sampled every ckptflush.wait_sample_interval; one row for each wait of a type of process in a phase.';
+COMMENT ON COLUMN ckpt_stats_waits.backend_type IS
+    'Type of the process, as in pg_stat_activity.';
+COMMENT ON COLUMN ckpt_stats_waits.wait_event_type IS
+    'Type of the wait, as in pg_stat_activity; NULL when it was not waiting.';
+COMMENT ON COLUMN ckpt_stats_waits.wait_event IS
+    'The wait; NULL when it was not waiting.';
+COMMENT ON COLUMN ckpt_stats_waits.checkpoint_phase IS
+    'none, writing or syncing.';
+COMMENT ON COLUMN ckpt_stats_waits.samples IS
+    'How often a process was found so.';
+COMMENT ON COLUMN ckpt_stats_waits.share IS
+    'Share of the samples of that type of process in that phase, between 0 and 1: of its time.';
+
+CREATE FUNCTION ckpt_stats_timeline(
+    OUT at timestamp with time zone,
+    OUT checkpoint_id bigint,
+    OUT checkpoint_phase text,
+    OUT commits bigint,
+    OUT rollbacks bigint,
+    OUT active_backends bigint,
+    OUT stalled_time double precision,
+    OUT longest_transaction_time double precision,
+    OUT transaction_p99_time double precision,
+    OUT buffers_written bigint,
+    OUT writeback_bytes bigint,
+    OUT os_dirty_bytes bigint,
+    OUT os_writeback_bytes bigint,
+    OUT wal_bytes bigint,
+    OUT device_write_ops bigint,
+    OUT device_write_bytes bigint,
+    OUT device_in_flight bigint
+)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'ckpt_stats_timeline'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+
+CREATE VIEW ckpt_stats_timeline AS
+SELECT
+    s.at,
+    s.checkpoint_id,
+    s.checkpoint_phase,
+    s.commits,
+    s.rollbacks,
+    s.active_backends,
+    s.stalled_time,
+    s.longest_transaction_time,
+    s.transaction_p99_time,
+    s.buffers_written,
+    s.writeback_bytes,
+    s.os_dirty_bytes,
+    s.os_writeback_bytes,
+    s.wal_bytes,
+    s.device_write_ops,
+    s.device_write_bytes,
+    s.device_in_flight
+FROM ckpt_stats_timeline() AS s;
+
+GRANT SELECT ON ckpt_stats_timeline TO PUBLIC;
+
+COMMENT ON FUNCTION ckpt_stats_timeline() IS
+    'Rows of the view ckpt_stats_timeline.';
+COMMENT ON VIEW ckpt_stats_timeline IS
+    'One row for each of the last ckptflush.timeline_size seconds, the newest first.';
+COMMENT ON COLUMN ckpt_stats_timeline.at IS
+    'Begin of the second.';
+COMMENT ON COLUMN ckpt_stats_timeline.checkpoint_id IS
+    'Number of the checkpoint that was running at its end; NULL when none was.';
+COMMENT ON COLUMN ckpt_stats_timeline.checkpoint_phase IS
+    'none, writing or syncing, at its end.';
+COMMENT ON COLUMN ckpt_stats_timeline.commits IS
+    'Transactions of clients committed.';
+COMMENT ON COLUMN ckpt_stats_timeline.rollbacks IS
+    'Transactions of clients rolled back.';
+COMMENT ON COLUMN ckpt_stats_timeline.active_backends IS
+    'Client backends that were not waiting for their client: mean of all looks, rounded up.';
+COMMENT ON COLUMN ckpt_stats_timeline.stalled_time IS
+    'Time in it that belongs to stalls, in milliseconds; a stall that turns out to be one is counted where it is found.';
+COMMENT ON COLUMN ckpt_stats_timeline.longest_transaction_time IS
+    'Longest transaction that ended, in milliseconds; NULL when none did.';
+COMMENT ON COLUMN ckpt_stats_timeline.transaction_p99_time IS
+    '99th percentile of the transactions that ended, in milliseconds, within 6.25 percent; likewise.';
+COMMENT ON COLUMN ckpt_stats_timeline.buffers_written IS
+    'Buffers that the running checkpoint wrote; NULL without one.';
+COMMENT ON COLUMN ckpt_stats_timeline.writeback_bytes IS
+    'Bytes whose writeback the flusher started.';
+COMMENT ON COLUMN ckpt_stats_timeline.os_dirty_bytes IS
+    'Dirty bytes of files of relations in the kernels page cache, as the sweep saw them last; NULL when there is no sweep.';
+COMMENT ON COLUMN ckpt_stats_timeline.os_writeback_bytes IS
+    'Bytes of them that the kernel was writing; likewise.';
+COMMENT ON COLUMN ckpt_stats_timeline.wal_bytes IS
+    'WAL written, on a standby replayed.';
+COMMENT ON COLUMN ckpt_stats_timeline.device_write_ops IS
+    'Writes that the device of the data directory finished; NULL when the kernel does not count them.';
+COMMENT ON COLUMN ckpt_stats_timeline.device_write_bytes IS
+    'Bytes of these writes; likewise.';
+COMMENT ON COLUMN ckpt_stats_timeline.device_in_flight IS
+    'Requests in flight on that device at the end; likewise.';
+
+CREATE FUNCTION ckpt_stats_stalls(
+    OUT started_at timestamp with time zone,
+    OUT stalled_time double precision,
+    OUT ongoing boolean,
+    OUT checkpoint_id bigint,
+    OUT checkpoint_phase text,
+    OUT current_file text,
+    OUT active_backends bigint,
+    OUT commits_before bigint,
+    OUT top_wait_event_type text,
+    OUT top_wait_event text
+)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'ckpt_stats_stalls'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+
+CREATE VIEW ckpt_stats_stalls AS
+SELECT
+    s.started_at,
+    s.stalled_time,
+    s.ongoing,
+    s.checkpoint_id,
+    s.checkpoint_phase,
+    s.current_file,
+    s.active_backends,
+    s.commits_before,
+    s.top_wait_event_type,
+    s.top_wait_event
+FROM ckpt_stats_stalls() AS s;
+
+REVOKE ALL ON FUNCTION ckpt_stats_stalls() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ckpt_stats_stalls() TO pg_monitor;
+GRANT SELECT ON ckpt_stats_stalls TO pg_monitor;
+
+COMMENT ON FUNCTION ckpt_stats_stalls() IS
+    'Rows of the view ckpt_stats_stalls.';
+COMMENT ON VIEW ckpt_stats_stalls IS
+    'Stalls: times in which client backends were at work and none committed, long for this server; the newest first.';
+COMMENT ON COLUMN ckpt_stats_stalls.started_at IS
+    'Begin: the last commit before it, to the precision of ckptflush.wait_sample_interval.';
+COMMENT ON COLUMN ckpt_stats_stalls.stalled_time IS
+    'How long it took, or has taken so far, in milliseconds.';
+COMMENT ON COLUMN ckpt_stats_stalls.ongoing IS
+    'It is not over yet.';
+COMMENT ON COLUMN ckpt_stats_stalls.checkpoint_id IS
+    'Number of the checkpoint that was running; NULL when none was.';
+COMMENT ON COLUMN ckpt_stats_stalls.checkpoint_phase IS
+    'none, writing or syncing, when it began.';
+COMMENT ON COLUMN ckpt_stats_stalls.current_file IS
+    'File whose fsync had ended last; NULL when the checkpoint was not in its sync phase.';
+COMMENT ON COLUMN ckpt_stats_stalls.active_backends IS
+    'Client backends that were not waiting for their client, at most.';
+COMMENT ON COLUMN ckpt_stats_stalls.commits_before IS
+    'Commits per second in the ten seconds before.';
+COMMENT ON COLUMN ckpt_stats_stalls.top_wait_event_type IS
+    'Type of the wait in which client backends were found most; NULL when they were not waiting.';
+COMMENT ON COLUMN ckpt_stats_stalls.top_wait_event IS
+    'That wait; likewise.';
 
 CREATE FUNCTION ckpt_stats_workers(
     OUT name text,
@@ -709,7 +955,7 @@ LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 
 REVOKE ALL ON FUNCTION ckpt_stats_reset(text) FROM PUBLIC;
 COMMENT ON FUNCTION ckpt_stats_reset(text) IS
-    'Starts to count anew: all, counters, history or files. Privileged users only, unless EXECUTE is granted.';
+    'Starts to count anew: all, counters, history, files, waits or timeline (with the stalls). Privileged users only, unless EXECUTE is granted.';
 
 CREATE FUNCTION ckpt_stats_segment_path()
 RETURNS text

@@ -68,6 +68,20 @@
 #define CORE_SLRU_WRITTEN(stats) ((int64) -1)
 #endif
 
+/* 16 renamed the function that tells a backend by its place among them. */
+#if PG_VERSION_NUM < 160000
+#define pgstat_get_local_beentry_by_index(index) pgstat_fetch_stat_local_beentry(index)
+#endif
+
+/* 18 took a parameter of ExecutorRun away. */
+#if PG_VERSION_NUM >= 180000
+#define EXECUTOR_RUN_PARAMETERS QueryDesc *query, ScanDirection direction, uint64 count
+#define EXECUTOR_RUN_ARGUMENTS query, direction, count
+#else
+#define EXECUTOR_RUN_PARAMETERS QueryDesc *query, ScanDirection direction, uint64 count, bool once
+#define EXECUTOR_RUN_ARGUMENTS query, direction, count, once
+#endif
+
 /* 17 renamed the checkpointer's cumulative statistics and counts restartpoints apart. */
 #if PG_VERSION_NUM >= 170000
 #define CORE_TIMED(stats) ((stats)->num_timed + (stats)->restartpoints_timed)

@@ -25,6 +25,7 @@ pub(crate) fn install() {
     // SAFETY: as above.
     unsafe { pg_sys::shmem_startup_hook = Some(shmem_startup) };
     observe::commits::install();
+    observe::commands::install();
 }
 
 /// elog.c:EmitErrorReport calls this for every record on its way to the server's log.

@@ -193,6 +193,8 @@ pub(crate) struct DeviceCounters {
     /// Completed reads, writes and flushes.
     pub(crate) operations: u64,
     pub(crate) bytes: u64,
+    pub(crate) write_operations: u64,
+    pub(crate) write_bytes: u64,
     pub(crate) in_flight: u64,
     /// Milliseconds with something in flight.
     pub(crate) busy_ms: u64,
@@ -219,6 +221,8 @@ fn parse_counters(text: &str) -> Option<DeviceCounters> {
         // Flushes are counted since Linux 5.5.
         operations: field(0)? + field(4)? + field(15).unwrap_or(0),
         bytes: (field(2)? + field(6)?) * 512,
+        write_operations: field(4)?,
+        write_bytes: field(6)? * 512,
         in_flight: field(8)?,
         busy_ms: field(9)?,
         queued_ms: field(10)?,
@@ -246,6 +250,8 @@ mod tests {
             DeviceCounters {
                 operations: 10 + 20 + 7,
                 bytes: (80 + 160) * 512,
+                write_operations: 20,
+                write_bytes: 160 * 512,
                 in_flight: 2,
                 busy_ms: 50,
                 queued_ms: 60,

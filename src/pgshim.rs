@@ -6,11 +6,13 @@
 //! [`core_counters`]; writes nothing of it but a latch in [`wake`].
 //! *Never:* keeps state; lets a raw pointer out.
 //!
-//! The only `extern` block of the library. The structs mirror pgshim/pgshim.h.
+//! With [`backends`] the only place with `extern` blocks. The structs mirror pgshim/pgshim.h.
 
 use std::ffi::{CStr, c_char};
 
 use pacing::frontier::{Flag, Item};
+
+pub(crate) mod backends;
 
 mod raw {
     use std::ffi::c_char;

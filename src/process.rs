@@ -40,6 +40,18 @@ pub(crate) fn is_checkpointer() -> bool {
     unsafe { pg_sys::MyBackendType == pg_sys::BackendType::B_CHECKPOINTER }
 }
 
+/// Does this process serve a client?
+pub(crate) fn is_client_backend() -> bool {
+    // SAFETY: as above.
+    unsafe { pg_sys::MyBackendType == pg_sys::BackendType::B_BACKEND }
+}
+
+/// Is it ready to do so? Before, it reads catalogs in a transaction of its own.
+pub(crate) fn is_past_start() -> bool {
+    // SAFETY: a plain enum of this process (miscinit.c).
+    unsafe { pg_sys::Mode == pg_sys::ProcessingMode::NormalProcessing }
+}
+
 /// False in a child of the postmaster.
 pub(crate) fn is_postmaster() -> bool {
     // SAFETY: a plain bool, set once at start (globals.c).

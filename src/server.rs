@@ -23,7 +23,7 @@ pub(crate) struct Pace {
 /// The settings and positions that a checkpoint's pace depends on, as they are now.
 pub(crate) fn pace() -> Pace {
     Pace {
-        position: position(),
+        position: wal_position(),
         // SAFETY: a plain int, set before any child is forked.
         wal_segment_bytes: u64::try_from(unsafe { pg_sys::wal_segment_size }).unwrap_or(0),
         // SAFETY: a plain int, changed by a reload of this process only.
@@ -35,7 +35,8 @@ pub(crate) fn pace() -> Pace {
     }
 }
 
-fn position() -> u64 {
+/// Insert position; in recovery the replay position.
+pub(crate) fn wal_position() -> u64 {
     if in_recovery() {
         // SAFETY: the timeline is not wanted.
         unsafe { pg_sys::GetXLogReplayRecPtr(std::ptr::null_mut()) }

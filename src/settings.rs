@@ -15,6 +15,9 @@ use pgrx::pg_sys;
 
 static ENABLED: GucSetting<bool> = GucSetting::<bool>::new(true);
 static TRACK_SYNC: GucSetting<bool> = GucSetting::<bool>::new(true);
+static TRACK_COMMANDS: GucSetting<bool> = GucSetting::<bool>::new(true);
+static WAIT_SAMPLE_INTERVAL: GucSetting<i32> = GucSetting::<i32>::new(10);
+static TIMELINE_SIZE: GucSetting<i32> = GucSetting::<i32>::new(3600);
 static SAMPLE_INTERVAL: GucSetting<i32> = GucSetting::<i32>::new(100);
 static FLUSH: GucSetting<bool> = GucSetting::<bool>::new(true);
 static FLUSH_SWEEP: GucSetting<bool> = GucSetting::<bool>::new(true);
@@ -33,6 +36,21 @@ pub(crate) fn enabled() -> bool {
 /// `ckptflush.track_sync`: per-file fsync times.
 pub(crate) fn track_sync() -> bool {
     TRACK_SYNC.get()
+}
+
+/// `ckptflush.track_commands`: times of parse, plan, execute and so on.
+pub(crate) fn track_commands() -> bool {
+    TRACK_COMMANDS.get()
+}
+
+/// `ckptflush.wait_sample_interval`: time between two looks at all backends.
+pub(crate) fn wait_sample_interval() -> Duration {
+    Duration::from_millis(u64::try_from(WAIT_SAMPLE_INTERVAL.get()).unwrap_or(10))
+}
+
+/// `ckptflush.timeline_size`: seconds remembered.
+pub(crate) fn timeline_size() -> u32 {
+    u32::try_from(TIMELINE_SIZE.get()).unwrap_or(0)
 }
 
 /// `ckptflush.sample_interval`: time between two looks of the monitor.
@@ -80,6 +98,7 @@ pub(crate) fn segment_directory() -> PathBuf {
 /// Define all settings; afterwards no other `ckptflush.*` name is accepted.
 pub(crate) fn define() {
     define_switches();
+    define_observation();
     define_flush();
     // A setting that sizes shared memory can be defined only while it can still take effect
     // (guc.c:init_custom_variable refuses it afterwards).
@@ -115,6 +134,27 @@ fn define_switches() {
         &SAMPLE_INTERVAL,
         10,
         10_000,
+        GucContext::Sighup,
+        GucFlags::UNIT_MS,
+    );
+}
+
+fn define_observation() {
+    GucRegistry::define_bool_guc(
+        c"ckptflush.track_commands",
+        c"Records the time of parsing, planning, executing and committing.",
+        c"Costs less than a microsecond per statement.",
+        &TRACK_COMMANDS,
+        GucContext::Suset,
+        GucFlags::default(),
+    );
+    GucRegistry::define_int_guc(
+        c"ckptflush.wait_sample_interval",
+        c"Sets the time between two looks at what all processes wait for.",
+        c"Also the precision of stalls. While no client is at work, 100 ms at least.",
+        &WAIT_SAMPLE_INTERVAL,
+        5,
+        1000,
         GucContext::Sighup,
         GucFlags::UNIT_MS,
     );
@@ -180,6 +220,14 @@ fn define_sizes() {
         &FILES_SIZE,
         64,
         4_000_000,
+    );
+    int_at_start(
+        c"ckptflush.timeline_size",
+        c"Sets the number of seconds that ckpt_stats_timeline remembers.",
+        c"Each takes 192 bytes of the stats segment.",
+        &TIMELINE_SIZE,
+        60,
+        1_000_000,
     );
     GucRegistry::define_string_guc(
         c"ckptflush.segment_directory",

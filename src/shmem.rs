@@ -69,6 +69,7 @@ fn config(generation: u64) -> Config {
         history: settings::history_size(),
         files: settings::files_size(),
         backends: pgshim::process_count(),
+        timeline: settings::timeline_size(),
         require_tmpfs: true,
     }
 }

@@ -60,18 +60,49 @@ def table(records):
     return "\n".join(lines) + "\n"
 
 
-def over_table(records):
-    """Transactions over 100 to 500 ms, in percent of all scheduled, medians; None if no case is of that experiment."""
+LIMITS = ("100", "200", "300", "400", "500")
+
+
+def over(records):
+    """Transactions over 100 to 500 ms, in percent of all scheduled, medians, by completion target and variant."""
     groups = {key: group for key, group in by_case(records).items() if key[0].startswith("target")}
-    if not groups:
+    return {(case.removeprefix("target"), variant): [median(100 * r["over"][ms] / r["scheduled"] for r in group)
+                                                     for ms in LIMITS]
+            for (case, variant), group in sorted(groups.items())}
+
+
+def over_table(records):
+    """That as a table; None if no case is of that experiment."""
+    found = over(records)
+    if not found:
         return None
-    limits = ("100", "200", "300", "400", "500")
-    lines = ["| completion target | variant | " + " | ".join(f"over {ms} ms, %" for ms in limits) + " |",
-             "|---" * (len(limits) + 2) + "|"]
-    for (case, variant), group in sorted(groups.items()):
-        shares = [median(100 * r["over"][ms] / r["scheduled"] for r in group) for ms in limits]
-        lines.append(f"| {case.removeprefix('target')} | {variant} | " + " | ".join(f"{s:.1f}" for s in shares) + " |")
+    lines = ["| completion target | variant | " + " | ".join(f"over {ms} ms, %" for ms in LIMITS) + " |",
+             "|---" * (len(LIMITS) + 2) + "|"]
+    for (target, variant), shares in found.items():
+        lines.append(f"| {target} | {variant} | " + " | ".join(f"{s:.1f}" for s in shares) + " |")
     return "\n".join(lines) + "\n"
+
+
+def over_plot(records, out, plt):
+    """And as a picture: for each target a group of bars, from 100 to 500 ms."""
+    found = over(records)
+    targets, variants = ([*dict.fromkeys(key[i] for key in found)] for i in (0, 1))
+    if not found:
+        return
+    figure, axis = plt.subplots(figsize=(9, 4))
+    width = 0.9 / (len(variants) * len(LIMITS))
+    for v, variant in enumerate(variants):
+        for i, ms in enumerate(LIMITS):
+            at = [t + (v * len(LIMITS) + i) * width - 0.45 for t in range(len(targets))]
+            axis.bar(at, [found.get((target, variant), [0] * len(LIMITS))[i] for target in targets], width * 0.9,
+                     align="edge", color=f"C{v}", alpha=1 - 0.17 * i, label=f"{variant}, over {ms} ms")
+    axis.set_xticks(range(len(targets)), targets)
+    axis.set_xlabel("checkpoint_completion_target")
+    axis.set_ylabel("transactions, %")
+    axis.legend(fontsize="small", ncols=len(variants))
+    figure.tight_layout()
+    figure.savefig(out / "targets.svg")
+    plt.close(figure)
 
 
 def plots(records, out):
@@ -94,6 +125,7 @@ def plots(records, out):
         figure.tight_layout()
         figure.savefig(out / f"{case}.svg")
         plt.close(figure)
+    over_plot(records, out, plt)
 
 
 def draw(axes, record):

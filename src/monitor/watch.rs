@@ -14,11 +14,13 @@ use std::time::{Duration, Instant};
 
 use pacing::forecast::Prior;
 use statseg::{
-    Event, EventKind, History, Kind, Metric, MonitorState, Outcome, Progress, Segment, SyncState,
+    CheckpointPhase, Event, EventKind, History, Kind, Metric, MonitorState, Outcome, Progress,
+    Segment, SyncState,
 };
 
 use super::ended;
 use super::progress::{Experience, Running};
+use crate::observe::victims::Victims;
 use crate::pgshim::{self, CoreCounters, Wait};
 use crate::{process, server, shmem};
 
@@ -33,6 +35,7 @@ pub(crate) struct Monitor {
     counters: Option<(CoreCounters, Instant)>,
     /// When a moved redo pointer was first seen without its event.
     unexplained_since: Option<Instant>,
+    victims: Victims,
 }
 
 impl Monitor {
@@ -49,6 +52,7 @@ impl Monitor {
             experience: experience(&state),
             counters: None,
             unexplained_since: None,
+            victims: Victims::start(segment),
         };
         monitor.resume();
         monitor.save();
@@ -93,6 +97,11 @@ impl Monitor {
         self.segment
             .statistic(Metric::MonitorPollTime)
             .record(spent);
+    }
+
+    /// Has the checkpointer told something since the last look?
+    pub(crate) fn is_told(&self) -> bool {
+        self.segment.events().head() > self.state.events_seen
     }
 
     /// Something is about to happen that a look in a moment would see better than one later.
@@ -237,12 +246,14 @@ impl Monitor {
         let mut running = Running::begin(id, kind, flags, at, redo);
         running.former_redo = self.state.last_redo_lsn;
         self.running = Some(running);
+        self.victims.begin();
         self.state.last_redo_lsn = redo;
         self.save();
     }
 
     fn close(&mut self, running: &mut Running, row: &History) {
         running.end(self.segment, row.outcome);
+        let row = &self.victims.end(*row);
         // First, so that nobody finds one checkpoint running and in the history.
         self.segment.progress().write(&idle());
         ended::record(self.segment, row);
@@ -273,11 +284,18 @@ impl Monitor {
                     &self.experience,
                 );
                 running.publish_files(self.segment);
+                self.victims.look();
                 progress
             }
             None => idle(),
         };
         self.segment.progress().write(&progress);
+        let phase = CheckpointPhase::of(progress.phase);
+        self.segment.set_checkpoint_phase(if progress.active {
+            phase
+        } else {
+            CheckpointPhase::None
+        });
     }
 
     fn save(&self) {

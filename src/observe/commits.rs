@@ -1,65 +1,131 @@
-//! How long a commit takes, from before its record is made until it is durable.
+//! How long commits take, from before the record is made until it is durable, and transactions.
 //!
-//! *Runs in:* every backend, in the transaction callback.
-//! *Reads and writes:* the backend's own part of `commit_windows`.
-//! *Never:* takes a lock, allocates, or raises. A transaction without an xid writes no commit
-//! record, waits for nothing, and costs one check here.
+//! *Runs in:* every backend, in the transaction callbacks.
+//! *Reads and writes:* the backend's own part of `commit_windows` and `activity`, and its slot.
+//! *Never:* takes a lock, allocates, or raises.
 //!
 //! xact.c:CommitTransaction calls back just before RecordTransactionCommit and soon after it:
-//! between lies the WAL flush, and with synchronous replication the standby's answer.
+//! between lies the WAL flush, and with synchronous replication the standby's answer. A
+//! transaction without an xid writes no commit record and waits for nothing.
 
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use std::time::Instant;
 
-use statseg::CommitWindows;
+use statseg::{CommitWindows, Metric, Segment};
 
-use crate::process::{ProcessCell, now_us};
-use crate::{pgshim, settings, shmem};
+use super::commands;
+use crate::pgshim::backends;
+use crate::process::{self, ProcessCell, now_us, unix_us};
+use crate::{settings, shmem};
 
-static BEGAN: ProcessCell<Option<Instant>> = ProcessCell::new(None);
-/// This process's part: its number among the server's processes, asked for once.
-static PART: ProcessCell<Option<usize>> = ProcessCell::new(None);
+/// A commit on its way.
+#[derive(Clone, Copy)]
+pub(super) struct Commit {
+    /// Just before its record is made.
+    pub(super) began: Instant,
+    /// It is as durable as it was asked to be.
+    pub(super) ended: Instant,
+    /// It has a record.
+    pub(super) writes: bool,
+}
 
-/// Called from `_PG_init` in the postmaster: children inherit the callback by fork.
+static COMMITTING: ProcessCell<Option<Commit>> = ProcessCell::new(None);
+
+/// Called from `_PG_init` in the postmaster: children inherit the callbacks by fork.
 pub(crate) fn install() {
     // SAFETY: registers a function of this library, which is never unloaded.
-    unsafe { pg_sys::RegisterXactCallback(Some(committing), std::ptr::null_mut()) };
+    unsafe { pg_sys::RegisterXactCallback(Some(transaction), std::ptr::null_mut()) };
+    // SAFETY: likewise.
+    unsafe { pg_sys::RegisterSubXactCallback(Some(subtransaction), std::ptr::null_mut()) };
 }
 
 #[pg_guard]
-unsafe extern "C-unwind" fn committing(
+unsafe extern "C-unwind" fn transaction(
     event: pg_sys::XactEvent::Type,
     _argument: *mut std::ffi::c_void,
 ) {
     match event {
-        pg_sys::XactEvent::XACT_EVENT_PRE_COMMIT => {
+        pg_sys::XactEvent::XACT_EVENT_PRE_COMMIT | pg_sys::XactEvent::XACT_EVENT_PRE_PREPARE => {
             // SAFETY: reads the current transaction's state, in a transaction.
             let xid = unsafe { pg_sys::GetTopTransactionIdIfAny() };
-            let writes = xid != pg_sys::TransactionId::from(0);
-            BEGAN.set((writes && settings::enabled()).then(Instant::now));
+            let began = Instant::now();
+            COMMITTING.set(settings::enabled().then_some(Commit {
+                began,
+                ended: began,
+                writes: xid != pg_sys::TransactionId::from(0),
+            }));
         }
-        pg_sys::XactEvent::XACT_EVENT_COMMIT => {
-            if let Some(began) = BEGAN.get() {
-                BEGAN.set(None);
-                record(began);
+        pg_sys::XactEvent::XACT_EVENT_COMMIT | pg_sys::XactEvent::XACT_EVENT_PREPARE => {
+            if let (Some(commit), Some(segment)) = (COMMITTING.get(), shmem::segment()) {
+                COMMITTING.set(None);
+                committed(
+                    segment,
+                    &Commit {
+                        ended: Instant::now(),
+                        ..commit
+                    },
+                );
             }
         }
-        pg_sys::XactEvent::XACT_EVENT_ABORT => BEGAN.set(None),
+        pg_sys::XactEvent::XACT_EVENT_ABORT => {
+            COMMITTING.set(None);
+            if let Some(segment) = shmem::segment().filter(|_| settings::enabled()) {
+                rolled_back(segment);
+            }
+        }
         _ => {}
     }
 }
 
-fn record(began: Instant) {
-    let Some(segment) = shmem::segment() else {
-        return;
-    };
-    let part = PART.get().unwrap_or_else(|| {
-        let part = pgshim::my_proc_number() as usize;
-        PART.set(Some(part));
-        part
-    });
-    let ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-    let window = CommitWindows::number(now_us());
-    segment.commit_windows(part).record(window, ns);
+/// A savepoint, or the block of a function that catches errors.
+#[pg_guard]
+unsafe extern "C-unwind" fn subtransaction(
+    event: pg_sys::SubXactEvent::Type,
+    _own: pg_sys::SubTransactionId,
+    _parent: pg_sys::SubTransactionId,
+    _argument: *mut std::ffi::c_void,
+) {
+    if event == pg_sys::SubXactEvent::SUBXACT_EVENT_ABORT_SUB && process::is_client_backend() {
+        commands::rolled_back(Instant::now());
+    }
+}
+
+fn committed(segment: &'static Segment, commit: &Commit) {
+    let now = now_us();
+    if commit.writes {
+        let ns = commands::nanoseconds(commit.began, commit.ended);
+        segment
+            .commit_windows(super::slot())
+            .record(CommitWindows::number(now), ns);
+    }
+    if process::is_client_backend() && process::is_past_start() {
+        commands::committed(segment, commit);
+        let ns = transaction_ended(segment, now);
+        segment
+            .activity(super::slot())
+            .committed(second(now), ns, commit.writes);
+    }
+}
+
+fn rolled_back(segment: &'static Segment) {
+    if process::is_client_backend() && process::is_past_start() {
+        let now = now_us();
+        commands::rolled_back(Instant::now());
+        let ns = transaction_ended(segment, now);
+        segment.activity(super::slot()).rolled_back(second(now), ns);
+    }
+}
+
+/// Records how long the transaction took that ends now.
+fn transaction_ended(segment: &'static Segment, now_us: i64) -> u64 {
+    let us = now_us - unix_us(backends::transaction_start());
+    let ns = u64::try_from(us).unwrap_or(0).saturating_mul(1000);
+    let metric = Metric::transaction(commands::phase_met(segment));
+    segment.statistic_at(metric, super::slot()).record(ns);
+    ns
+}
+
+fn second(unix_us: i64) -> u64 {
+    u64::try_from(unix_us / 1_000_000).unwrap_or(0)
 }

@@ -8,6 +8,7 @@
 //! Each view `ckpt_stats_x` stands over a function of its name, which this file exports; the
 //! install script names the symbols. Without preload every one of them answers 55000.
 
+mod commands;
 mod counters;
 mod files;
 mod flush;
@@ -18,7 +19,10 @@ mod progress;
 mod reset;
 mod rows;
 mod segment_path;
+mod stalls;
+mod timeline;
 mod totals;
+mod waits;
 mod workers;
 
 use pgrx::pg_sys;
@@ -85,6 +89,18 @@ view!(
     pg_finfo_ckpt_stats_histogram,
     histogram::rows
 );
+view!(
+    ckpt_stats_commands,
+    pg_finfo_ckpt_stats_commands,
+    commands::rows
+);
+view!(ckpt_stats_waits, pg_finfo_ckpt_stats_waits, waits::rows);
+view!(
+    ckpt_stats_timeline,
+    pg_finfo_ckpt_stats_timeline,
+    timeline::rows
+);
+view!(ckpt_stats_stalls, pg_finfo_ckpt_stats_stalls, stalls::rows);
 view!(
     ckpt_stats_workers,
     pg_finfo_ckpt_stats_workers,

@@ -39,6 +39,8 @@ fn parse(target: &str) -> Option<ResetTarget> {
         "counters" => Some(ResetTarget::Counters),
         "history" => Some(ResetTarget::History),
         "files" => Some(ResetTarget::Files),
+        "waits" => Some(ResetTarget::Waits),
+        "timeline" => Some(ResetTarget::Timeline),
         _ => None,
     }
 }
@@ -48,7 +50,7 @@ fn unknown(target: &str) {
         code: PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
         primary: format!("unrecognized reset target: \"{target}\""),
         detail: None,
-        hint: Some("Target must be \"all\", \"counters\", \"history\", or \"files\".".to_owned()),
+        hint: Some("Target must be \"all\", \"counters\", \"history\", \"files\", \"waits\", or \"timeline\".".to_owned()),
     }
     .report(PgLogLevel::ERROR);
 }

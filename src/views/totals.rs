@@ -33,8 +33,8 @@ pub(super) fn rows(segment: &'static Segment, rows: &mut Rows) {
         counter(Metric::WritebackBytes),
         counter(Metric::WritebackCalls),
         Field::time(view.read(Metric::SyncPauseTime).count),
-        Field::NULL,
-        Field::NULL,
+        counter(Metric::Stalls),
+        Field::time(view.read(Metric::StalledTime).count),
         Field::at(view.reset_times().counters),
     ]);
 }

@@ -83,12 +83,18 @@ fn run<W: Work>(index: usize, name: &str, start: impl FnOnce(&'static statseg::S
             }
         });
         // False at SIGTERM and when the postmaster has died.
-        if !BackgroundWorker::wait_latch(pause) {
+        if !BackgroundWorker::wait_latch(pause.map(whole_milliseconds)) {
             break;
         }
     }
     status.stopped();
     leave();
+}
+
+/// A latch waits for whole milliseconds: what is left of one would be no wait at all.
+fn whole_milliseconds(pause: Duration) -> Duration {
+    let nanoseconds = pause.as_nanos().div_ceil(1_000_000) * 1_000_000;
+    Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
 }
 
 /// One round; an error is logged once and returned as text.

@@ -15,6 +15,7 @@ fn writers(c: &mut Criterion) {
         history: 1000,
         files: 4096,
         backends: 100,
+        timeline: 3600,
         ..dir.config()
     })
     .unwrap();
@@ -131,6 +132,7 @@ fn readers(c: &mut Criterion) {
         history: 1000,
         files: 4096,
         backends: 100,
+        timeline: 3600,
         ..dir.config()
     })
     .unwrap();

@@ -11,6 +11,7 @@ use crate::layout::{
     Config, LAYOUT_VERSION, MAGIC, METRIC_ENTRY_WORDS, Place, Plan, SECTION_ENTRY_WORDS, Section,
     SectionKind, header,
 };
+use crate::observed::{Stall, WaitRow};
 use crate::record::{self, RecordType};
 use crate::records::{FlushState, MonitorState, Progress, SyncState, Takeover, Worker};
 use crate::statistic::{EPOCH, FIRST_EPOCH};
@@ -113,6 +114,8 @@ fn fill_section(words: &[AtomicU64], section: &Section, plan: &Plan) {
                     "monitor_state" => fill::<MonitorState>(part),
                     "flush_state" => fill::<FlushState>(part),
                     "takeover" => fill::<Takeover>(part),
+                    "stall" => fill::<Stall>(part),
+                    "waits" => fill::<WaitRow>(part),
                     _ => fill::<Worker>(part),
                 }
             }

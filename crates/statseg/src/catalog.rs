@@ -5,6 +5,7 @@
 //! *Never:* is needed to read a segment: the segment carries its own directory. It says what a
 //! new segment gets, and lets the server's own code name a metric.
 
+use crate::codes::{CheckpointPhase, Command};
 use crate::histogram::BUCKETS;
 use crate::statistic::{COUNTER_WORDS, STATISTIC_WORDS};
 
@@ -79,11 +80,18 @@ pub enum Group {
     Monitor,
     /// Written by the flusher.
     Flusher,
+    /// A slot for each process of the server, written by that process.
+    Backends,
 }
 
 impl Group {
     /// Every group, in the order of their sections.
-    pub const ALL: [Self; 3] = [Self::Checkpointer, Self::Monitor, Self::Flusher];
+    pub const ALL: [Self; 4] = [
+        Self::Checkpointer,
+        Self::Monitor,
+        Self::Flusher,
+        Self::Backends,
+    ];
 
     /// The name of the section with the group's slots.
     #[must_use]
@@ -92,6 +100,7 @@ impl Group {
             Self::Checkpointer => "checkpointer",
             Self::Monitor => "monitor",
             Self::Flusher => "flusher",
+            Self::Backends => "backends",
         }
     }
 }
@@ -176,6 +185,16 @@ metrics! {
         "WAL between two checkpoints";
     MonitorPollTime "monitor_poll_time" Statistic Monitor "ns"
         "Time the monitor worked at one poll";
+    CheckpointPhase "checkpoint_phase" Gauge Monitor "code"
+        "Where the checkpoints are: 1 none is running, 2 writing, 3 syncing";
+    Stalls "stalls" Counter Monitor "count"
+        "Times in which active backends committed nothing";
+    StalledTime "stalled_time" Counter Monitor "ns"
+        "Time in which active backends committed nothing";
+    WaitsLost "waits_lost" Counter Monitor "count"
+        "Samples of waits that found no room in the table";
+    SampleTime "sample_time" Statistic Monitor "ns"
+        "Time the monitor worked to sample all backends once";
     WritebackBytes "writeback_bytes" Counter Flusher "bytes"
         "Bytes of dirty pages whose writeback the flusher started";
     WritebackCalls "writeback_calls" Counter Flusher "count"
@@ -192,9 +211,78 @@ metrics! {
         "Time one sync of a file took in a checkpoint";
     SyncFilesEvicted "sync_files_evicted" Counter Checkpointer "count"
         "Files that left the table of synced files for want of room";
+    ParseNone "parse_time_none" Statistic Backends "ns"
+        "Parsing and analyzing a statement, while no checkpoint ran";
+    ParseWriting "parse_time_writing" Statistic Backends "ns"
+        "Parsing and analyzing a statement, in a checkpoint's write phase";
+    ParseSyncing "parse_time_syncing" Statistic Backends "ns"
+        "Parsing and analyzing a statement, in a checkpoint's sync phase";
+    PlanNone "plan_time_none" Statistic Backends "ns"
+        "Planning a statement, while no checkpoint ran";
+    PlanWriting "plan_time_writing" Statistic Backends "ns"
+        "Planning a statement, in a checkpoint's write phase";
+    PlanSyncing "plan_time_syncing" Statistic Backends "ns"
+        "Planning a statement, in a checkpoint's sync phase";
+    BindNone "bind_time_none" Statistic Backends "ns"
+        "Binding parameters of a prepared statement, and starting it, while no checkpoint ran";
+    BindWriting "bind_time_writing" Statistic Backends "ns"
+        "Binding parameters of a prepared statement, and starting it, in a checkpoint's write phase";
+    BindSyncing "bind_time_syncing" Statistic Backends "ns"
+        "Binding parameters of a prepared statement, and starting it, in a checkpoint's sync phase";
+    ExecuteNone "execute_time_none" Statistic Backends "ns"
+        "Executing a planned statement, while no checkpoint ran";
+    ExecuteWriting "execute_time_writing" Statistic Backends "ns"
+        "Executing a planned statement, in a checkpoint's write phase";
+    ExecuteSyncing "execute_time_syncing" Statistic Backends "ns"
+        "Executing a planned statement, in a checkpoint's sync phase";
+    UtilityNone "utility_time_none" Statistic Backends "ns"
+        "Executing a utility statement, while no checkpoint ran";
+    UtilityWriting "utility_time_writing" Statistic Backends "ns"
+        "Executing a utility statement, in a checkpoint's write phase";
+    UtilitySyncing "utility_time_syncing" Statistic Backends "ns"
+        "Executing a utility statement, in a checkpoint's sync phase";
+    CommitNone "commit_time_none" Statistic Backends "ns"
+        "Committing, but for the WAL flush, while no checkpoint ran";
+    CommitWriting "commit_time_writing" Statistic Backends "ns"
+        "Committing, but for the WAL flush, in a checkpoint's write phase";
+    CommitSyncing "commit_time_syncing" Statistic Backends "ns"
+        "Committing, but for the WAL flush, in a checkpoint's sync phase";
+    WalFlushNone "wal_flush_time_none" Statistic Backends "ns"
+        "Making a commit durable: its record, the WAL flush, the synchronous standby, while no checkpoint ran";
+    WalFlushWriting "wal_flush_time_writing" Statistic Backends "ns"
+        "Making a commit durable: its record, the WAL flush, the synchronous standby, in a checkpoint's write phase";
+    WalFlushSyncing "wal_flush_time_syncing" Statistic Backends "ns"
+        "Making a commit durable: its record, the WAL flush, the synchronous standby, in a checkpoint's sync phase";
+    IdleNone "idle_time_none" Statistic Backends "ns"
+        "Waiting for the client, while no checkpoint ran";
+    IdleWriting "idle_time_writing" Statistic Backends "ns"
+        "Waiting for the client, in a checkpoint's write phase";
+    IdleSyncing "idle_time_syncing" Statistic Backends "ns"
+        "Waiting for the client, in a checkpoint's sync phase";
+    TransactionNone "transaction_time_none" Statistic Backends "ns"
+        "From the begin of a transaction to its end, while no checkpoint ran";
+    TransactionWriting "transaction_time_writing" Statistic Backends "ns"
+        "From the begin of a transaction to its end, in a checkpoint's write phase";
+    TransactionSyncing "transaction_time_syncing" Statistic Backends "ns"
+        "From the begin of a transaction to its end, in a checkpoint's sync phase";
 }
 
 impl Metric {
+    /// Time that commands of a kind took in a phase of the checkpoints.
+    #[inline]
+    #[must_use]
+    pub const fn command(command: Command, phase: CheckpointPhase) -> Self {
+        // Both number from 1 without a gap; a test holds the names against it.
+        Self::ALL[Self::ParseNone as usize + (command.code() as usize - 1) * PHASES + place(phase)]
+    }
+
+    /// Length of transactions in a phase of the checkpoints.
+    #[inline]
+    #[must_use]
+    pub const fn transaction(phase: CheckpointPhase) -> Self {
+        Self::ALL[Self::TransactionNone as usize + place(phase)]
+    }
+
     /// What is known of the metric.
     #[must_use]
     pub fn def(self) -> &'static MetricDef {
@@ -202,9 +290,28 @@ impl Metric {
     }
 }
 
+/// Metrics of a command, one for each phase.
+const PHASES: usize = CheckpointPhase::ALL.len();
+
+const fn place(phase: CheckpointPhase) -> usize {
+    phase.code() as usize - 1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commands_and_phases_have_their_metrics() {
+        for (phase, _) in CheckpointPhase::ALL {
+            for (command, _) in Command::ALL {
+                let metric = Metric::command(*command, *phase).def();
+                assert_eq!(metric.name, format!("{command}_time_{phase}"));
+            }
+            let metric = Metric::transaction(*phase).def();
+            assert_eq!(metric.name, format!("transaction_time_{phase}"));
+        }
+    }
 
     #[test]
     fn every_metric_fits_its_place_in_the_directory() {

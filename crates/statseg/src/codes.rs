@@ -111,6 +111,51 @@ codes! {
 }
 
 codes! {
+    /// Where the checkpoints are, as far as commands feel it.
+    pub enum CheckpointPhase {
+        None = 1 "none",
+        Writing = 2 "writing",
+        Syncing = 3 "syncing",
+    }
+}
+
+impl CheckpointPhase {
+    /// What a command feels of a running checkpoint: preparing is mostly waiting for the write
+    /// phase to begin, finishing belongs to the fsyncs before it.
+    #[must_use]
+    pub const fn of(phase: Phase) -> Self {
+        match phase {
+            Phase::Preparing | Phase::Writing => Self::Writing,
+            Phase::Syncing | Phase::Finishing => Self::Syncing,
+        }
+    }
+
+    /// This phase, or when it is none the other: what lasted from one to the other met it.
+    #[inline]
+    #[must_use]
+    pub const fn or(self, other: Self) -> Self {
+        match self {
+            Self::None => other,
+            met => met,
+        }
+    }
+}
+
+codes! {
+    /// What a backend spends its time with.
+    pub enum Command {
+        Parse = 1 "parse",
+        Plan = 2 "plan",
+        Bind = 3 "bind",
+        Execute = 4 "execute",
+        Utility = 5 "utility",
+        Commit = 6 "commit",
+        WalFlush = 7 "wal_flush",
+        Idle = 8 "idle",
+    }
+}
+
+codes! {
     /// How a checkpoint ended.
     pub enum Outcome {
         Completed = 1 "completed",
@@ -182,7 +227,9 @@ mod tests {
             WorkerState,
             EventKind,
             FlushMode,
-            SegmentState
+            SegmentState,
+            CheckpointPhase,
+            Command
         );
     }
 }

@@ -19,12 +19,24 @@ pub(crate) const HISTORY_FLOOR: usize = 4;
 /// Entries of the tables of files with another epoch are empty.
 pub(crate) const FILES_EPOCH: usize = 5;
 
+/// Rows of the table of waits with another epoch are empty.
+pub(crate) const WAITS_EPOCH: usize = 6;
+/// When the waits were reset; 0: never.
+pub(crate) const WAITS_RESET_AT: usize = 7;
+/// Seconds of the timeline up to this id are reset away.
+pub(crate) const TIMELINE_FLOOR: usize = 8;
+/// Stalls up to this id are reset away.
+pub(crate) const STALLS_FLOOR: usize = 9;
+/// When timeline and stalls were reset; 0: never.
+pub(crate) const TIMELINE_RESET_AT: usize = 10;
+
 /// Entries of a fresh table have epoch 0 and are empty.
-const FIRST_FILES_EPOCH: u64 = 1;
+const FIRST_EPOCH: u64 = 1;
 
 /// The first content of the section.
 pub(crate) fn fill(words: &[AtomicU64]) {
-    words[FILES_EPOCH].store(FIRST_FILES_EPOCH, Ordering::Relaxed);
+    words[FILES_EPOCH].store(FIRST_EPOCH, Ordering::Relaxed);
+    words[WAITS_EPOCH].store(FIRST_EPOCH, Ordering::Relaxed);
 }
 
 /// Another process is resetting, and did not finish while this one waited.

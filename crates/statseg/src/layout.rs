@@ -7,9 +7,11 @@
 //!
 //! docs/segment-layout.md describes the same to the byte, for strangers.
 
+use crate::activity::ACTIVITY_WORDS;
 use crate::catalog::{Group, METRICS, MetricKind};
 use crate::commit_windows::COMMIT_WINDOW_WORDS;
 use crate::files::WAYS;
+use crate::observed::{Second, Stall, WaitRow};
 use crate::record::RecordType;
 use crate::records::{
     Event, FileRow, FlushState, History, MonitorState, Progress, SyncState, Takeover, Worker,
@@ -23,7 +25,6 @@ pub const LAYOUT_VERSION: u64 = 1;
 
 /// The first eight bytes of a segment.
 pub const MAGIC: [u8; 8] = *b"CKPTSEG\n";
-
 /// Size of the header in bytes.
 pub const HEADER_BYTES: u64 = 4096;
 
@@ -38,7 +39,7 @@ pub(crate) const ALIGN_WORDS: usize = 8;
 /// The segment is a multiple of this: the pages of every machine we run on.
 const PAGE_WORDS: usize = 4096 / 8;
 /// Words of a section with single words, such as "control".
-pub(crate) const CONTROL_WORDS: usize = 8;
+pub(crate) const CONTROL_WORDS: usize = 16;
 
 /// Places in the header.
 pub(crate) mod header {
@@ -145,17 +146,20 @@ pub struct Config {
     pub history: u32,
     /// Files to keep in each of the three tables; rounded up to whole sets of 8.
     pub files: u32,
-    /// Processes of the server that may commit; each has a part of its own.
+    /// Processes of the server that may commit; each has a slot and parts of its own.
     pub backends: u32,
+    /// Seconds to keep in the timeline; at least one is kept.
+    pub timeline: u32,
     /// Refuse a directory that is not on tmpfs. Only tests say no.
     pub require_tmpfs: bool,
 }
 
 impl Config {
-    /// Slots of a group. A group with a slot per backend gets its number from a field here.
+    /// Slots of a group.
     pub(crate) fn slots(&self, group: Group) -> usize {
         match group {
             Group::Checkpointer | Group::Monitor | Group::Flusher => 1,
+            Group::Backends => (self.backends as usize).max(1),
         }
     }
 }
@@ -183,6 +187,10 @@ const fn stride<T: RecordType>() -> usize {
 const EVENTS: usize = 64;
 /// Background workers of which a record is kept.
 const WORKERS: usize = 4;
+/// Stalls of which a record is kept.
+const STALLS: usize = 1000;
+/// Different waits, of different types of backends, that are told apart.
+const WAITS: usize = 1024;
 
 impl Plan {
     pub(crate) fn new(config: &Config) -> Self {
@@ -301,6 +309,21 @@ impl Plan {
                 aligned(COMMIT_WINDOW_WORDS, ALIGN_WORDS),
                 (config.backends as usize).max(1),
             ),
+            part(
+                SectionKind::Words,
+                "activity",
+                aligned(ACTIVITY_WORDS, ALIGN_WORDS),
+                (config.backends as usize).max(1),
+            ),
+            part(
+                SectionKind::Ring,
+                "timeline",
+                stride::<Second>(),
+                (config.timeline as usize).max(1),
+            ),
+            part(SectionKind::Record, "stall", stride::<Stall>(), 1),
+            part(SectionKind::Ring, "stalls", stride::<Stall>(), STALLS),
+            part(SectionKind::Records, "waits", stride::<WaitRow>(), WAITS),
         ]);
         sections
     }
@@ -328,6 +351,7 @@ mod tests {
             history: 100,
             files: 100,
             backends: 10,
+            timeline: 60,
             require_tmpfs: false,
         })
     }

@@ -11,9 +11,12 @@
 //!    └─ Segment (writers' handles)       └─ Reader
 //!          └─────────── View (everything to be read) ───────┘
 //!    catalog, statistic, histogram, value    counters, gauges, statistics
-//!    record, field, records, codes, text     records, each with one writer
+//!    record, field, codes, text              records, each with one writer
+//!    records, observed                       of the server; of its backends
 //!    ring, files, file_key                   the last so many; a table of files
 //!    commit_windows                          the commits of each tenth of a second
+//!    activity                                transactions ended, process by process
+//!    waits                                   what backends were found waiting for
 //!    control, reset                          resets, by baseline, floor and epoch
 //!    seqlock, sync                           the one protocol below them all
 //!    mapping                                 the only unsafe code
@@ -25,6 +28,7 @@
 // A model uses the protocols only, and leaves the rest of the crate unused.
 #![cfg_attr(loom, allow(dead_code))]
 
+mod activity;
 pub mod catalog;
 mod codes;
 mod commit_windows;
@@ -35,6 +39,7 @@ mod file_key;
 mod files;
 pub mod histogram;
 mod layout;
+mod observed;
 mod parse;
 mod record;
 mod records;
@@ -46,6 +51,7 @@ mod sync;
 mod text;
 mod value;
 mod view;
+mod waits;
 
 #[cfg(not(loom))]
 mod attach;
@@ -61,10 +67,14 @@ mod segment;
 #[cfg(not(loom))]
 mod stale;
 
+pub use activity::{Activity, ActivityWriter, Ended};
 #[cfg(not(loom))]
 pub use attach::{Reader, attach};
 pub use catalog::{Group, METRICS, Metric, MetricDef, MetricKind};
-pub use codes::{Cause, EventKind, FlushMode, Kind, Outcome, Phase, SegmentState, WorkerState};
+pub use codes::{
+    Cause, CheckpointPhase, Command, EventKind, FlushMode, Kind, Outcome, Phase, SegmentState,
+    WorkerState,
+};
 pub use commit_windows::{CommitWindows, CommitWindowsWriter, Commits};
 pub use control::ResetBusy;
 #[cfg(not(loom))]
@@ -74,6 +84,7 @@ pub use field::{Field, FieldType};
 pub use file_key::{FileEntry, FileKey, FileStats};
 pub use files::{FilesTable, FilesWriter, Placement};
 pub use layout::{Config, HEADER_BYTES, LAYOUT_VERSION, MAGIC, required_bytes};
+pub use observed::{Second, Stall, WaitRow};
 pub use record::{Record, RecordType, RecordWriter};
 pub use records::{
     Event, FileRow, FlushState, History, MonitorState, Progress, SyncState, Takeover, Worker,
@@ -87,3 +98,4 @@ pub use statistic::{COUNTER_WORDS, Counter, Gauge, STATISTIC_WORDS, Statistic};
 pub use text::Text;
 pub use value::{MetricInfo, Value};
 pub use view::View;
+pub use waits::{WaitKey, Waits, WaitsWriter};

@@ -9,6 +9,7 @@
 //! Forward rule: sections and metrics of an unknown kind are skipped, records may be longer
 //! than this version knows, and a metric this version knows may be missing.
 
+use crate::activity::ACTIVITY_WORDS;
 use crate::catalog::{METRICS, Metric, MetricKind};
 use crate::commit_windows::COMMIT_WINDOW_WORDS;
 use crate::files::WAYS;
@@ -16,6 +17,7 @@ use crate::layout::{
     ALIGN_WORDS, CONTROL_WORDS, METRIC_ENTRY_WORDS, SECTION_ENTRY_WORDS, SLOT_HEADER_WORDS,
     Section, SectionKind, header,
 };
+use crate::observed::{Second, Stall, WaitRow};
 use crate::record::RecordType;
 use crate::records::{
     Event, FileRow, FlushState, History, MonitorState, Progress, SyncState, Takeover, Worker,
@@ -66,6 +68,11 @@ pub(crate) struct Sections {
     pub(crate) flush_state: Section,
     pub(crate) takeover: Section,
     pub(crate) commit_windows: Section,
+    pub(crate) activity: Section,
+    pub(crate) timeline: Section,
+    pub(crate) stall: Section,
+    pub(crate) stalls: Section,
+    pub(crate) waits: Section,
 }
 
 /// All places of a segment, checked.
@@ -150,6 +157,11 @@ impl Sections {
             flush_state: find("flush_state", SectionKind::Record, FlushState::WORDS)?,
             takeover: find("takeover", SectionKind::Record, Takeover::WORDS)?,
             commit_windows: find("commit_windows", SectionKind::Words, COMMIT_WINDOW_WORDS)?,
+            activity: find("activity", SectionKind::Words, ACTIVITY_WORDS)?,
+            timeline: find("timeline", SectionKind::Ring, Second::WORDS)?,
+            stall: find("stall", SectionKind::Record, Stall::WORDS)?,
+            stalls: find("stalls", SectionKind::Ring, Stall::WORDS)?,
+            waits: find("waits", SectionKind::Records, WaitRow::WORDS)?,
         })
     }
 }

@@ -7,7 +7,8 @@
 use crate::catalog::MetricKind;
 use crate::control::{
     COUNTERS_RESET_AT, FILES_EPOCH, FILES_RESET_AT, HISTORY_FLOOR, HISTORY_RESET_AT, LOCK,
-    ResetBusy, ResetGuard,
+    ResetBusy, ResetGuard, STALLS_FLOOR, TIMELINE_FLOOR, TIMELINE_RESET_AT, WAITS_EPOCH,
+    WAITS_RESET_AT,
 };
 use crate::statistic;
 use crate::sync::{AtomicU64, Ordering};
@@ -24,6 +25,10 @@ pub enum ResetTarget {
     History,
     /// The tables of files.
     Files,
+    /// The table of waits.
+    Waits,
+    /// The timeline and the stalls.
+    Timeline,
 }
 
 /// When what was reset last, in µs since 1970; `None`: never since the segment was made.
@@ -35,6 +40,10 @@ pub struct ResetTimes {
     pub history: Option<i64>,
     /// The tables of files.
     pub files: Option<i64>,
+    /// The table of waits.
+    pub waits: Option<i64>,
+    /// The timeline and the stalls.
+    pub timeline: Option<i64>,
 }
 
 /// Resets; the words of `view` must be writable.
@@ -67,12 +76,22 @@ pub(crate) fn reset(
         set(HISTORY_FLOOR, view.history().head());
         set(HISTORY_RESET_AT, now_unix_us.cast_unsigned());
     }
+    let next = |word: usize| {
+        let epoch = control.get(word).map_or(0, |w| w.load(Ordering::Relaxed));
+        set(word, epoch.wrapping_add(1));
+    };
     if all || what == ResetTarget::Files {
-        let epoch = control
-            .get(FILES_EPOCH)
-            .map_or(0, |w| w.load(Ordering::Relaxed));
-        set(FILES_EPOCH, epoch.wrapping_add(1));
+        next(FILES_EPOCH);
         set(FILES_RESET_AT, now_unix_us.cast_unsigned());
+    }
+    if all || what == ResetTarget::Waits {
+        next(WAITS_EPOCH);
+        set(WAITS_RESET_AT, now_unix_us.cast_unsigned());
+    }
+    if all || what == ResetTarget::Timeline {
+        set(TIMELINE_FLOOR, view.timeline().head());
+        set(STALLS_FLOOR, view.stalls().head());
+        set(TIMELINE_RESET_AT, now_unix_us.cast_unsigned());
     }
     Ok(())
 }
@@ -87,5 +106,7 @@ pub(crate) fn times(control: &[AtomicU64]) -> ResetTimes {
         counters: at(COUNTERS_RESET_AT),
         history: at(HISTORY_RESET_AT),
         files: at(FILES_RESET_AT),
+        waits: at(WAITS_RESET_AT),
+        timeline: at(TIMELINE_RESET_AT),
     }
 }

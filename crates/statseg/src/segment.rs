@@ -6,14 +6,16 @@
 //! never the memory.
 //! *Never:* removes the file on drop: children hold copies of it.
 
+use crate::activity::ActivityWriter;
 use crate::catalog::{Metric, MetricKind};
-use crate::codes::SegmentState;
+use crate::codes::{CheckpointPhase, SegmentState};
 use crate::commit_windows::CommitWindowsWriter;
 use crate::control::ResetBusy;
 use crate::error::OsError;
 use crate::files::FilesWriter;
 use crate::layout::{Section, header};
 use crate::mapping::Mapping;
+use crate::observed::{Second, Stall};
 use crate::parse::{Layout, Spot};
 use crate::record::{RecordType, RecordWriter};
 use crate::records::{
@@ -25,6 +27,7 @@ use crate::stale;
 use crate::statistic::{COUNT, Counter, Gauge, Statistic};
 use crate::sync::Ordering;
 use crate::view::View;
+use crate::waits::WaitsWriter;
 use rustix::fs::Stat;
 use rustix::io::Errno;
 use std::fs::File;
@@ -242,6 +245,43 @@ impl Segment {
     #[must_use]
     pub fn commit_windows(&self, backend: usize) -> CommitWindowsWriter<'_> {
         CommitWindowsWriter::new(self.view().commit_windows(backend))
+    }
+
+    /// What one process has done, by its number among the server's processes. Writer: that
+    /// process.
+    #[inline]
+    #[must_use]
+    pub fn activity(&self, process: usize) -> ActivityWriter<'_> {
+        ActivityWriter::new(self.view().activity(process))
+    }
+
+    /// Where the checkpoints are, for everybody who counts by it. Writer: the monitor.
+    pub fn set_checkpoint_phase(&self, phase: CheckpointPhase) {
+        self.gauge(Metric::CheckpointPhase).set(phase.code());
+    }
+
+    /// The timeline. Writer: the monitor.
+    #[must_use]
+    pub fn timeline(&self) -> RingWriter<'_, Second> {
+        RingWriter::new(self.view().timeline())
+    }
+
+    /// The stall that is going on. Writer: the monitor.
+    #[must_use]
+    pub fn stall(&self) -> RecordWriter<'_, Stall> {
+        self.record(&self.layout.sections.stall, 0)
+    }
+
+    /// Past stalls. Writer: the monitor.
+    #[must_use]
+    pub fn stalls(&self) -> RingWriter<'_, Stall> {
+        RingWriter::new(self.view().stalls())
+    }
+
+    /// What backends were found waiting for. Writer: the monitor.
+    #[must_use]
+    pub fn waits(&self) -> WaitsWriter<'_> {
+        WaitsWriter::new(self.view().waits())
     }
 
     /// Resets. For any process of the server; no writer is disturbed.

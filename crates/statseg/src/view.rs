@@ -4,12 +4,14 @@
 //! *Reads and writes:* reads only.
 //! *Never:* uses a place that [`crate::parse`] has not checked.
 
+use crate::activity::{Activity, Ended};
 use crate::catalog::{Group, Metric};
-use crate::codes::SegmentState;
+use crate::codes::{CheckpointPhase, SegmentState};
 use crate::commit_windows::{CommitWindows, Commits};
-use crate::control::{FILES_EPOCH, HISTORY_FLOOR};
+use crate::control::{FILES_EPOCH, HISTORY_FLOOR, STALLS_FLOOR, TIMELINE_FLOOR, WAITS_EPOCH};
 use crate::files::FilesTable;
 use crate::layout::{Section, header};
+use crate::observed::{Second, Stall};
 use crate::parse::{Layout, Spot, word};
 use crate::record::{Record, RecordType};
 use crate::records::{
@@ -17,9 +19,10 @@ use crate::records::{
 };
 use crate::reset::{self, ResetTimes};
 use crate::ring::Ring;
-use crate::statistic;
-use crate::sync::AtomicU64;
+use crate::statistic::{self, COUNT};
+use crate::sync::{AtomicU64, Ordering};
 use crate::value::{MetricInfo, Value};
+use crate::waits::Waits;
 
 /// The read side of a segment.
 #[derive(Clone, Copy, Debug)]
@@ -123,6 +126,29 @@ impl<'a> View<'a> {
             .unwrap_or_default()
     }
 
+    /// What was ever recorded for a metric of the catalog, whatever was reset; without min and
+    /// max. It only grows: a difference of two is what was recorded between them.
+    #[must_use]
+    pub fn recorded(&self, metric: Metric) -> Value {
+        let Some(spot) = self.layout.spot(metric) else {
+            return Value::default();
+        };
+        let sum = statistic::recorded(self.slots(spot), spot.kind.words());
+        (sum, spot.kind).into()
+    }
+
+    /// Where the checkpoints are: one load.
+    #[inline]
+    #[must_use]
+    pub fn checkpoint_phase(&self) -> CheckpointPhase {
+        let word = self
+            .layout
+            .spot(Metric::CheckpointPhase)
+            .and_then(|spot| self.slot(spot, 0).get(COUNT));
+        word.and_then(|word| CheckpointPhase::from_code(word.load(Ordering::Relaxed)))
+            .unwrap_or_default()
+    }
+
     fn value_at(&self, spot: &Spot) -> Value {
         let sum = statistic::read(&self.slots(spot), self.baseline(spot), spot.kind.words());
         (sum, spot.kind).into()
@@ -209,6 +235,65 @@ impl<'a> View<'a> {
     pub fn commits(&self, window: u64) -> Commits {
         let backends = 0..self.layout.sections.commit_windows.count;
         Commits::sum(backends.filter_map(|backend| self.commit_windows(backend).commits(window)))
+    }
+
+    /// What one process has done.
+    #[inline]
+    #[must_use]
+    pub fn activity(&self, process: usize) -> Activity<'a> {
+        Activity::new(self.part(&self.layout.sections.activity, process))
+    }
+
+    /// Transactions ended by all processes since the segment was made.
+    #[must_use]
+    pub fn ended(&self) -> Ended {
+        self.activities()
+            .fold(Ended::default(), |sum, part| sum + part.ended())
+    }
+
+    /// The longest transaction of all processes that ended in a second (since 1970).
+    #[must_use]
+    pub fn longest_transaction(&self, second: u64) -> Option<u64> {
+        self.activities()
+            .filter_map(|part| part.longest(second))
+            .max()
+    }
+
+    fn activities(&self) -> impl Iterator<Item = Activity<'a>> + use<'a> {
+        let view = *self;
+        (0..view.layout.sections.activity.count).map(move |process| view.activity(process))
+    }
+
+    /// The last seconds.
+    #[must_use]
+    pub fn timeline(&self) -> Ring<'a, Second> {
+        let floor = self.control().get(TIMELINE_FLOOR);
+        self.ring(&self.layout.sections.timeline, floor)
+    }
+
+    /// The stall that is going on; if none is, the last one.
+    #[must_use]
+    pub fn stall(&self) -> Record<'a, Stall> {
+        self.record(&self.layout.sections.stall, 0)
+    }
+
+    /// Past stalls.
+    #[must_use]
+    pub fn stalls(&self) -> Ring<'a, Stall> {
+        let floor = self.control().get(STALLS_FLOOR);
+        self.ring(&self.layout.sections.stalls, floor)
+    }
+
+    /// What backends were found waiting for.
+    #[must_use]
+    pub fn waits(&self) -> Waits<'a> {
+        let section = &self.layout.sections.waits;
+        let words = self.section(section).get(..section.stride * section.count);
+        Waits::new(
+            words.unwrap_or(&[]),
+            section.stride,
+            self.control().get(WAITS_EPOCH),
+        )
     }
 
     /// The files the flusher started writeback for.

@@ -4,9 +4,9 @@
 mod support;
 
 use statseg::{
-    Cause, CommitWindows, Event, EventKind, FileKey, FileRow, FlushMode, FlushState, History, Kind,
-    Metric, MonitorState, Outcome, Phase, Progress, RecordType, SegmentState, SyncState, Takeover,
-    Worker, WorkerState,
+    Cause, CheckpointPhase, CommitWindows, Event, EventKind, FileKey, FileRow, FlushMode,
+    FlushState, History, Kind, Metric, MonitorState, Outcome, Phase, Progress, RecordType, Second,
+    SegmentState, Stall, SyncState, Takeover, WaitRow, Worker, WorkerState,
 };
 use std::collections::BTreeMap;
 use support::Dir;
@@ -79,6 +79,9 @@ fn the_records_are_described() {
     check_record::<FlushState>();
     check_record::<Takeover>();
     check_record::<FileRow>();
+    check_record::<Second>();
+    check_record::<Stall>();
+    check_record::<WaitRow>();
 }
 
 #[test]
@@ -97,7 +100,8 @@ fn the_codes_are_described() {
         WorkerState,
         EventKind,
         FlushMode,
-        SegmentState
+        SegmentState,
+        CheckpointPhase
     );
     let found = rows("## Codes");
     assert_eq!(found.len(), expected.len() + 1);
@@ -196,6 +200,9 @@ fn a_stranger_reads_a_segment_by_the_page_alone() {
     segment.commit_windows(1).record(window, 500);
     segment.commit_windows(1).record(window, 700);
 
+    segment.activity(2).committed(1_700_000_001, 9000, true);
+    segment.activity(2).committed(1_700_000_001, 8000, false);
+
     let bytes = std::fs::read(dir.file()).unwrap();
     let stranger = Stranger {
         bytes,
@@ -252,6 +259,15 @@ fn a_stranger_reads_a_segment_by_the_page_alone() {
     assert_eq!(stranger.word(place + described["number"]), window);
     let commits = stranger.word(place + described["commits"]);
     assert_eq!((commits >> 48, commits & ((1 << 48) - 1)), (2, 1200));
+
+    let [_, activity, _, stride, _] = stranger.section("activity");
+    let described = words("## Activity");
+    let part = activity + 2 * stride;
+    assert_eq!(stranger.word(part + described["commits"]), 2);
+    assert_eq!(stranger.word(part + described["writes"]), 1);
+    let longest = stranger.word(part + described["longest"] + 1_700_000_001 % 4);
+    assert_eq!(longest >> 48, 1_700_000_001 & 0xffff);
+    assert_eq!(longest & ((1 << 48) - 1), 9000);
 
     let epoch = stranger.word(stranger.section("control")[1] + words("## Control")["files_epoch"]);
     let [_, table, _, stride, count] = stranger.section("files_written");

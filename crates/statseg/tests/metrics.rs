@@ -139,6 +139,8 @@ fn a_reset_of_the_counters_starts_them_again() {
         counters: all,
         history: all,
         files: all,
+        waits: all,
+        timeline: all,
     };
     assert_eq!(segment.view().reset_times(), times);
     assert_eq!(segment.view().read(statistic).count, 0);

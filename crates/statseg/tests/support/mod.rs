@@ -70,6 +70,7 @@ pub fn config(directory: &Path) -> Config {
         history: 4,
         files: 16,
         backends: 4,
+        timeline: 60,
         require_tmpfs: false,
     }
 }

@@ -1,0 +1,254 @@
+/*
+ * backends.c - hooks around the commands of backends, and what all processes wait for.
+ *
+ * Runs in: every backend (the hooks), the monitor (all others). An error that leaves a hook by its
+ * jump passes C only: the Rust side is called before and after the step, never around it.
+ */
+#include "backends.h"
+
+#include "access/xact.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/plannodes.h"
+#include "optimizer/planner.h"
+#include "parser/analyze.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "storage/proc.h"
+#include "tcop/utility.h"
+#include "utils/backend_status.h"
+#include "utils/wait_event.h"
+
+#include "compat.h"
+
+static ckf_enter enter_step;
+static ckf_leave leave_step;
+
+static post_parse_analyze_hook_type previous_analyze;
+static planner_hook_type previous_planner;
+static ExecutorStart_hook_type previous_start;
+static ExecutorRun_hook_type previous_run;
+static ExecutorFinish_hook_type previous_finish;
+static ExecutorEnd_hook_type previous_end;
+static ProcessUtility_hook_type previous_utility;
+
+static void
+analyzed(ParseState *pstate, Query *query, JumbleState *jstate)
+{
+	int32		outer = enter_step(CKF_STEP_PARSE);
+
+	if (previous_analyze)
+		previous_analyze(pstate, query, jstate);
+	leave_step(CKF_STEP_PARSE, outer);
+}
+
+static PlannedStmt *
+plan(Query *parse, const char *query_string, int cursor_options, ParamListInfo params)
+{
+	int32		outer = enter_step(CKF_STEP_PLAN);
+	PlannedStmt *planned;
+
+	if (previous_planner)
+		planned = previous_planner(parse, query_string, cursor_options, params);
+	else
+		planned = standard_planner(parse, query_string, cursor_options, params);
+	leave_step(CKF_STEP_PLAN, outer);
+	return planned;
+}
+
+/*
+ * A query that changes nothing is started when its portal is bound and run when it is executed;
+ * all others are started, run and ended in one go (pquery.c:PortalStart, PortalRunMulti).
+ */
+static bool
+changes(const QueryDesc *query)
+{
+	return query->operation != CMD_SELECT || query->plannedstmt->hasModifyingCTE;
+}
+
+static void
+start(QueryDesc *query, int eflags)
+{
+	int32		step = changes(query) ? CKF_STEP_START_CHANGE : CKF_STEP_START;
+	int32		outer = enter_step(step);
+
+	if (previous_start)
+		previous_start(query, eflags);
+	else
+		standard_ExecutorStart(query, eflags);
+	leave_step(step, outer);
+}
+
+static void
+run(EXECUTOR_RUN_PARAMETERS)
+{
+	int32		step = changes(query) ? CKF_STEP_RUN_CHANGE : CKF_STEP_RUN;
+	int32		outer = enter_step(step);
+
+	if (previous_run)
+		previous_run(EXECUTOR_RUN_ARGUMENTS);
+	else
+		standard_ExecutorRun(EXECUTOR_RUN_ARGUMENTS);
+	leave_step(step, outer);
+}
+
+static void
+finish(QueryDesc *query)
+{
+	int32		outer = enter_step(CKF_STEP_FINISH);
+
+	if (previous_finish)
+		previous_finish(query);
+	else
+		standard_ExecutorFinish(query);
+	leave_step(CKF_STEP_FINISH, outer);
+}
+
+static void
+end(QueryDesc *query)
+{
+	int32		step = changes(query) ? CKF_STEP_END_CHANGE : CKF_STEP_END;
+	int32		outer = enter_step(step);
+
+	if (previous_end)
+		previous_end(query);
+	else
+		standard_ExecutorEnd(query);
+	leave_step(step, outer);
+}
+
+static void
+utility(PlannedStmt *statement, const char *query_string, bool read_only_tree,
+		ProcessUtilityContext context, ParamListInfo params, QueryEnvironment *environment,
+		DestReceiver *dest, QueryCompletion *completion)
+{
+	int32		outer = enter_step(CKF_STEP_UTILITY);
+
+	if (previous_utility)
+		previous_utility(statement, query_string, read_only_tree, context, params, environment,
+						 dest, completion);
+	else
+		standard_ProcessUtility(statement, query_string, read_only_tree, context, params,
+								environment, dest, completion);
+	leave_step(CKF_STEP_UTILITY, outer);
+}
+
+/* Once, in the postmaster while it loads libraries: the hooks before ours are called by ours. */
+void
+ckf_watch_commands(ckf_enter enter, ckf_leave leave)
+{
+	enter_step = enter;
+	leave_step = leave;
+	previous_analyze = post_parse_analyze_hook;
+	post_parse_analyze_hook = analyzed;
+	previous_planner = planner_hook;
+	planner_hook = plan;
+	previous_start = ExecutorStart_hook;
+	ExecutorStart_hook = start;
+	previous_run = ExecutorRun_hook;
+	ExecutorRun_hook = run;
+	previous_finish = ExecutorFinish_hook;
+	ExecutorFinish_hook = finish;
+	previous_end = ExecutorEnd_hook;
+	ExecutorEnd_hook = end;
+	previous_utility = ProcessUtility_hook;
+	ProcessUtility_hook = utility;
+}
+
+/* When the client's last message was taken up, as a TimestampTz. */
+int64
+ckf_statement_start(void)
+{
+	return GetCurrentStatementStartTimestamp();
+}
+
+/* When the running or last transaction began, as a TimestampTz. */
+int64
+ckf_transaction_start(void)
+{
+	return GetCurrentTransactionStartTimestamp();
+}
+
+/* All processes that have a PGPROC, without a lock: each is two plain words. */
+int32
+ckf_processes(ckf_process *target, int32 room)
+{
+	int32		count = 0;
+	int			all = MaxBackends + NUM_AUXILIARY_PROCS;
+
+	for (int i = 0; i < all && count < room; i++)
+	{
+		const PGPROC *proc = GetPGProcByNumber(i);
+		int			pid = *(const volatile int *) &proc->pid;
+
+		if (pid == 0 || pid == MyProcPid)
+			continue;
+		target[count].number = i;
+		target[count].pid = pid;
+		target[count].wait = *(const volatile uint32 *) &proc->wait_event_info;
+		count++;
+	}
+	return count;
+}
+
+/* Does it wait for its client's next command? */
+int32
+ckf_wait_is_client(uint32 wait)
+{
+	return wait == WAIT_EVENT_CLIENT_READ;
+}
+
+/* NULL when there is no wait. */
+const char *
+ckf_wait_type(uint32 wait)
+{
+	return pgstat_get_wait_event_type(wait);
+}
+
+/* NULL when there is no wait. */
+const char *
+ckf_wait_event(uint32 wait)
+{
+	return pgstat_get_wait_event(wait);
+}
+
+/*
+ * Copy the status of all backends, as pg_stat_activity does, and say how many there are. It takes
+ * locks in shared mode, for a moment each: for the monitor, and not at every look.
+ */
+int32
+ckf_backends_read(void)
+{
+	ckf_backends_forget();
+	return pgstat_fetch_stat_numbackends();
+}
+
+/* One of them, from 1 on; false if it is gone. */
+int32
+ckf_backend(int32 index, int32 *pid, int32 *client, char *type, uint64 size)
+{
+	const LocalPgBackendStatus *local = pgstat_get_local_beentry_by_index(index);
+	const PgBackendStatus *status;
+	const char *name = NULL;
+
+	if (local == NULL)
+		return false;
+	status = &local->backendStatus;
+	if (status->st_procpid == 0)
+		return false;
+	if (status->st_backendType == B_BG_WORKER)
+		name = GetBackgroundWorkerTypeByPid(status->st_procpid);
+	if (name == NULL)
+		name = GetBackendTypeDesc(status->st_backendType);
+	*pid = status->st_procpid;
+	*client = status->st_backendType == B_BACKEND;
+	strlcpy(type, name, size);
+	return true;
+}
+
+/* Give back the memory of that copy. */
+void
+ckf_backends_forget(void)
+{
+	pgstat_clear_backend_activity_snapshot();
+}

@@ -1,0 +1,50 @@
+/*
+ * backends.h - what the Rust side needs to see what the backends do: hooks around their commands,
+ * and what each of them waits for.
+ *
+ * Every struct and number here is mirrored in src/pgshim/backends.rs; change both.
+ */
+#ifndef CKPTFLUSH_BACKENDS_H
+#define CKPTFLUSH_BACKENDS_H
+
+#include "postgres.h"
+
+/* The steps of a command that the server has hooks for. */
+typedef enum ckf_step
+{
+	CKF_STEP_PARSE = 0,			/* parsed and analyzed; there is no hook before it */
+	CKF_STEP_PLAN = 1,
+	CKF_STEP_START = 2,			/* ExecutorStart of a query that changes nothing */
+	CKF_STEP_START_CHANGE = 3,	/* ExecutorStart of another one */
+	CKF_STEP_RUN = 4,			/* ExecutorRun of a query that changes nothing */
+	CKF_STEP_RUN_CHANGE = 5,
+	CKF_STEP_FINISH = 6,
+	CKF_STEP_END = 7,			/* ExecutorEnd of a query that changes nothing */
+	CKF_STEP_END_CHANGE = 8,
+	CKF_STEP_UTILITY = 9
+} ckf_step;
+
+/* Called before a step; what it returns is given to the call after it, if the step comes back. */
+typedef int32 (*ckf_enter) (int32 step);
+typedef void (*ckf_leave) (int32 step, int32 outer);
+
+/* A process of the server and what it waits for: wait_event_info, 0 if for nothing. */
+typedef struct ckf_process
+{
+	int32		number;			/* among the server's processes */
+	int32		pid;
+	uint32		wait;
+} ckf_process;
+
+extern void ckf_watch_commands(ckf_enter enter, ckf_leave leave);
+extern int32 ckf_processes(ckf_process *target, int32 room);
+extern int32 ckf_wait_is_client(uint32 wait);
+extern const char *ckf_wait_type(uint32 wait);
+extern const char *ckf_wait_event(uint32 wait);
+extern int32 ckf_backends_read(void);
+extern int32 ckf_backend(int32 index, int32 *pid, int32 *client, char *type, uint64 size);
+extern void ckf_backends_forget(void);
+extern int64 ckf_statement_start(void);
+extern int64 ckf_transaction_start(void);
+
+#endif							/* CKPTFLUSH_BACKENDS_H */

@@ -1,0 +1,189 @@
+//! Looks at all processes of the server, often: who is at work, and what each waits for.
+//!
+//! *Runs in:* the monitor. *Reads and writes:* PGPROCs, without a lock; hands what it sees to
+//! [`super::waits`], [`super::stalls`] and [`super::timeline`].
+//! *Never:* asks a process anything: each look is two words of each, and a cache line.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use statseg::{Ended, Metric, Segment, Text};
+
+use super::stalls::{Active, Look, Stalls};
+use super::timeline::Timeline;
+use super::waits::Waits;
+use crate::pgshim::backends::{self, Process};
+use crate::process::now_us;
+use crate::{pgshim, settings};
+
+/// While no client backend is at work.
+const IDLE_INTERVAL: Duration = Duration::from_millis(100);
+/// No client backend was at work for so long: look less often.
+const IDLE_AFTER: Duration = Duration::from_secs(1);
+/// How often unknown processes may be asked for: that takes locks.
+const ASK_EVERY: Duration = Duration::from_secs(1);
+/// A process may end, and another kind of process get its number.
+const FORGET_EVERY: Duration = Duration::from_secs(60);
+
+/// What is known of a process.
+#[derive(Clone, Copy)]
+struct Known {
+    kind: Text<4>,
+    is_client: bool,
+}
+
+/// When a process was seen to have committed.
+#[derive(Clone, Copy, Default)]
+struct Commits {
+    ended: Ended,
+    wrote_at: i64,
+    committed_at: i64,
+}
+
+pub(crate) struct Sampler {
+    segment: &'static Segment,
+    room: Vec<Process>,
+    known: HashMap<i32, Known>,
+    asked: Option<Instant>,
+    forgot: Instant,
+    active: Vec<Active>,
+    /// By the number of the process.
+    commits: Vec<Commits>,
+    last_active: Instant,
+    next: Instant,
+    waits: Waits,
+    stalls: Stalls,
+    timeline: Timeline,
+}
+
+impl Sampler {
+    pub(crate) fn start(segment: &'static Segment) -> Self {
+        let now = Instant::now();
+        let most = usize::try_from(pgshim::process_count()).unwrap_or(0);
+        Self {
+            segment,
+            room: vec![Process::default(); most],
+            known: HashMap::new(),
+            asked: None,
+            forgot: now,
+            active: Vec::with_capacity(most),
+            commits: vec![Commits::default(); most],
+            last_active: now,
+            next: now,
+            waits: Waits::start(segment),
+            stalls: Stalls::start(segment, now_us()),
+            timeline: Timeline::start(segment),
+        }
+    }
+
+    /// Look if it is time, and say how long until the next look.
+    pub(crate) fn round(&mut self) -> Duration {
+        let now = Instant::now();
+        if now >= self.next {
+            self.look(now);
+            let spent = u64::try_from(now.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            self.segment.statistic(Metric::SampleTime).record(spent);
+            let interval = settings::wait_sample_interval();
+            let idle = now.duration_since(self.last_active) > IDLE_AFTER;
+            let pause = if idle {
+                interval.max(IDLE_INTERVAL)
+            } else {
+                interval
+            };
+            // On a grid, so that lateness does not add up; not in a burst after a long sleep.
+            self.next = (self.next + pause).max(now + pause / 2);
+        }
+        self.next.saturating_duration_since(Instant::now())
+    }
+
+    fn look(&mut self, now: Instant) {
+        let at = now_us();
+        let ended = self.count(at);
+        self.sample(now);
+        let view = self.segment.view();
+        self.stalls.look(&Look {
+            now: at,
+            ended,
+            active: &self.active,
+            phase: view.checkpoint_phase(),
+        });
+        let stalled_ns = self.stalls.total_ns();
+        if self.timeline.look(at, self.active.len(), stalled_ns) {
+            self.waits.publish();
+        }
+    }
+
+    /// See who has committed since the last look.
+    fn count(&mut self, at: i64) -> Ended {
+        let view = self.segment.view();
+        let mut sum = Ended::default();
+        for (number, commits) in self.commits.iter_mut().enumerate() {
+            let ended = view.activity(number).ended();
+            if ended.commits != commits.ended.commits {
+                commits.committed_at = at;
+                if ended.writes != commits.ended.writes {
+                    commits.wrote_at = at;
+                }
+                commits.ended = ended;
+            }
+            sum = sum + ended;
+        }
+        sum
+    }
+
+    /// Count everybody's wait, and find the client backends at work.
+    fn sample(&mut self, now: Instant) {
+        let phase = self.segment.view().checkpoint_phase();
+        let mut strangers = false;
+        self.active.clear();
+        for process in backends::processes(&mut self.room) {
+            let Some(known) = self.known.get(&process.pid) else {
+                strangers = true;
+                continue;
+            };
+            self.waits.sample(known.kind, process.wait, phase);
+            if known.is_client && !backends::is_client(process.wait) {
+                let number = usize::try_from(process.number).unwrap_or(usize::MAX);
+                let commits = self.commits.get(number).copied().unwrap_or_default();
+                self.active.push(Active {
+                    wait: process.wait,
+                    wrote_at: commits.wrote_at,
+                    committed_at: commits.committed_at,
+                });
+            }
+        }
+        if !self.active.is_empty() {
+            self.last_active = now;
+        }
+        if strangers {
+            self.ask(now);
+        }
+    }
+
+    /// Learn what kinds of processes there are.
+    fn ask(&mut self, now: Instant) {
+        if self.asked.is_some_and(|at| now - at < ASK_EVERY) {
+            return;
+        }
+        self.asked = Some(now);
+        if now - self.forgot > FORGET_EVERY {
+            self.forgot = now;
+            self.known.clear();
+        }
+        let known = &mut self.known;
+        backends::backends(|backend| {
+            let kind = Known {
+                kind: Text::new(&backend.kind),
+                is_client: backend.is_client,
+            };
+            known.insert(backend.pid, kind);
+        });
+    }
+
+    /// Nobody will look for a while.
+    pub(crate) fn suspend(&mut self) {
+        self.stalls.suspend();
+        self.timeline.suspend();
+        self.waits.publish();
+    }
+}
