@@ -1,0 +1,114 @@
+//! The command line.
+//!
+//! *Runs in:* the viewer.
+//! *Reads and writes:* nothing.
+//! *Never:* opens anything: what was asked for is done in [`crate::main`].
+
+use clap::{ArgGroup, Parser};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Show the statistics of ckptflush: how a PostgreSQL server's checkpoints run, and what they
+/// cost.
+///
+/// Without options it shows the server that runs on this machine, reading its stats segment and
+/// nothing else, so it works while the server hangs.
+#[derive(Debug, Parser)]
+#[command(name = "ckpttop", version, max_term_width = 100)]
+#[command(group = ArgGroup::new("output").args(["json", "batch", "openmetrics", "mmv"]))]
+#[command(group = ArgGroup::new("where").args(["segment", "dsn"]))]
+pub(crate) struct Args {
+    /// Read this stats segment
+    #[arg(long, short = 's', value_name = "FILE", conflicts_with_all = ["directory", "port"])]
+    pub(crate) segment: Option<PathBuf>,
+
+    /// Look for stats segments here [default: /dev/shm]
+    #[arg(long, short = 'D', value_name = "DIR", conflicts_with = "dsn")]
+    pub(crate) directory: Option<PathBuf>,
+
+    /// Show the server with this port
+    #[arg(long, short = 'p', value_name = "N", conflicts_with = "dsn")]
+    pub(crate) port: Option<u16>,
+
+    /// Connect to a server, which may be a remote one, and read its views
+    ///
+    /// A connection string or URI as psql takes it; "" stands for what the environment (PGHOST,
+    /// PGSERVICE and so on) says.
+    #[arg(long, short = 'd', value_name = "CONNINFO")]
+    pub(crate) dsn: Option<String>,
+
+    /// Time from look to look, in seconds: 0.1 to 60
+    #[arg(long, short = 'i', value_name = "SECONDS", default_value = "1", value_parser = interval)]
+    pub(crate) interval: Duration,
+
+    /// Look so many times, then end
+    #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) count: Option<u64>,
+
+    /// Look once; the same as --count 1, with --batch unless another form is named
+    #[arg(long, short = '1', conflicts_with = "count")]
+    pub(crate) once: bool,
+
+    /// Print each look as plain text
+    #[arg(long, short = 'b')]
+    pub(crate) batch: bool,
+
+    /// Print each look as a JSON object in a line
+    #[arg(long, short = 'j')]
+    pub(crate) json: bool,
+
+    /// Print the metrics once as OpenMetrics text
+    #[arg(long, conflicts_with = "count")]
+    pub(crate) openmetrics: bool,
+
+    /// Keep the metrics in a file in DIR, for Performance Co-Pilot's mmv agent
+    #[arg(long, value_name = "DIR")]
+    pub(crate) mmv: Option<PathBuf>,
+}
+
+impl Args {
+    /// How often to look; `None`: until told to end.
+    pub(crate) fn looks(&self) -> Option<u64> {
+        if self.once || self.openmetrics {
+            Some(1)
+        } else {
+            self.count
+        }
+    }
+
+    /// Whether the terminal is used, and not only written to.
+    pub(crate) fn interactive(&self) -> bool {
+        !(self.once || self.batch || self.json || self.openmetrics || self.mmv.is_some())
+    }
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (0.1..=60.0).contains(&seconds) {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err("outside the valid range (0.1 .. 60)".to_owned())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        Args::command().debug_assert();
+        let parse = |args: &[&str]| Args::try_parse_from([&["ckpttop"], args].concat());
+        assert!(parse(&["--interval", "0.05"]).is_err());
+        assert!(parse(&["--interval", "61"]).is_err());
+        assert!(parse(&["--interval", "NaN"]).is_err());
+        assert!(parse(&["--json", "--batch"]).is_err());
+        assert!(parse(&["--dsn", "", "--port", "1"]).is_err());
+        let args = parse(&["--once", "-i", "0.1"]).unwrap();
+        assert_eq!((args.looks(), args.interactive()), (Some(1), false));
+        let args = parse(&["--count", "3"]).unwrap();
+        assert_eq!((args.looks(), args.interactive()), (Some(3), true));
+    }
+}

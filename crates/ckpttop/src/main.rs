@@ -1,0 +1,86 @@
+//! ckpttop: a viewer of the stats segment of ckptflush.
+//!
+//! *Runs in:* a process of its own, of the user that runs the server, or of anybody with --dsn.
+//! *Reads and writes:* reads a stats segment, or the SQL views; writes to the terminal or to
+//! standard output, and with --mmv one file.
+//! *Never:* waits for a server, changes anything in it.
+//!
+//! ```text
+//! args ── what to do
+//! find ── which segment         local ─┐ views/  one file per SQL view: its columns
+//!                               remote ┴─ snapshot   plain data of one look
+//!                                            │
+//!          rates (differences) ── pages/, ui ┤ on the terminal; keys
+//!                                            ├ text, json          views, as they are
+//!                                            └ metrics ── openmetrics, mmv
+//! failure, value, human, signals ── what all of them use
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod failure;
+mod find;
+mod human;
+mod json;
+mod local;
+mod pages;
+mod print;
+mod rates;
+mod signals;
+mod snapshot;
+mod text;
+mod ui;
+mod value;
+mod views;
+
+use crate::args::Args;
+use crate::failure::Result;
+use crate::local::Local;
+use crate::signals::Signals;
+use crate::snapshot::Source;
+use clap::Parser;
+use std::path::Path;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    match Signals::new().and_then(|signals| run(&args, &signals).map(|()| signals)) {
+        Ok(signals) => signals.end(),
+        Err(failure) => {
+            eprintln!("{failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &Args, signals: &Signals) -> Result<()> {
+    let Some(mut source) = source(args, signals)? else {
+        return Ok(());
+    };
+    if args.interactive() {
+        ui::run(source.as_mut(), args.interval, args.count, signals)
+    } else {
+        print::run(source.as_mut(), args, signals)
+    }
+}
+
+/// What to look at; `None` when the user was asked, and left.
+fn source(args: &Args, signals: &Signals) -> Result<Option<Box<dyn Source>>> {
+    if let Some(path) = &args.segment {
+        return Ok(Some(Box::new(Local::new(path)?)));
+    }
+    let directory = args.directory.as_deref();
+    let directory = directory.unwrap_or(Path::new(find::DIRECTORY));
+    let findings = find::look(directory, args.port)?;
+    let chosen = match findings.running.as_slice() {
+        [] => return Err(findings.nothing(directory, args.port)),
+        [one] => one.path.clone(),
+        _ if args.interactive() => match ui::choose(&findings.running, signals)? {
+            Some(path) => path,
+            None => return Ok(None),
+        },
+        _ => return Err(findings.several()),
+    };
+    Ok(Some(Box::new(Local::new(&chosen)?)))
+}

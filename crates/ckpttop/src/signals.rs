@@ -1,0 +1,59 @@
+//! Signals that ask the viewer to end.
+//!
+//! *Runs in:* the viewer; the handler itself stores one number.
+//! *Reads and writes:* one atomic.
+//! *Never:* ends the process before the terminal is itself again.
+
+use crate::failure::{Failure, Result};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// A signal is noticed within this.
+pub(crate) const SLICE: Duration = Duration::from_millis(250);
+
+/// The last signal that came; 0 when none did.
+pub(crate) struct Signals(Arc<AtomicUsize>);
+
+impl Signals {
+    /// From here on the signals do not end the process any more.
+    pub(crate) fn new() -> Result<Self> {
+        let came = Arc::new(AtomicUsize::new(0));
+        for signal in [SIGHUP, SIGINT, SIGTERM] {
+            let number = usize::try_from(signal).unwrap_or(0);
+            signal_hook::flag::register_usize(signal, Arc::clone(&came), number)
+                .map_err(|error| Failure::io("set a signal handler", &error))?;
+        }
+        Ok(Self(came))
+    }
+
+    /// Whether to end.
+    pub(crate) fn came(&self) -> bool {
+        self.0.load(Ordering::Relaxed) != 0
+    }
+
+    /// Sleeps until a moment, or a signal.
+    pub(crate) fn sleep_until(&self, end: Instant) {
+        while !self.came() {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            std::thread::sleep(left.min(SLICE));
+        }
+    }
+
+    /// The way to end: by the signal, if one came, so that the shell knows.
+    pub(crate) fn end(self) -> ExitCode {
+        match i32::try_from(self.0.load(Ordering::Relaxed)) {
+            Ok(0) | Err(_) => ExitCode::SUCCESS,
+            Ok(signal) => {
+                let _ = signal_hook::low_level::emulate_default_handler(signal);
+                // Not reached: these signals end a process.
+                ExitCode::FAILURE
+            }
+        }
+    }
+}
