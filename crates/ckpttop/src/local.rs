@@ -106,6 +106,8 @@ impl Source for Local {
         seen.port = Some(view.port());
         seen.server_version_num = Some(view.pg_version_num());
         seen.postmaster_pid = Some(view.postmaster_pid());
+        let flusher = view.flush_state().read().ok();
+        seen.os_dirty_bytes = flusher.and_then(|row| row.os_dirty_bytes);
         seen.commits_per_second = Some(commits_per_second(view, now));
         let views = Some(views);
         Ok(Snapshot { seen, views })

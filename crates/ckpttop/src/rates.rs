@@ -113,8 +113,7 @@ impl Rates {
         self.buffers.push(now.rate(start.as_ref(), |p| p.buffers));
         self.files.push(now.rate(start.as_ref(), |p| p.files));
         self.writeback.push(now.rate(before, |p| p.writeback));
-        let running = views.progress.as_ref();
-        self.dirty.push(running.and_then(|row| row.os_dirty_bytes));
+        self.dirty.push(snapshot.seen.os_dirty_bytes);
         self.queue.push(views.flush.queue_bytes);
         let moving = snapshot.seen.server_state == State::Running;
         let commits = snapshot.seen.commits_per_second.filter(|_| moving);

@@ -52,6 +52,8 @@ pub(crate) struct Seen {
     pub(crate) moved_at: Option<At>,
     /// For how long nothing has moved, in milliseconds.
     pub(crate) still_time: Option<f64>,
+    /// Dirty bytes of relations in the kernel's page cache, as the sweep saw them.
+    pub(crate) os_dirty_bytes: Option<u64>,
     /// Commits per second, from the last three tenths of a second.
     pub(crate) commits_per_second: Option<f64>,
 }

@@ -217,27 +217,29 @@ pub(crate) fn choose(servers: &[Found], signals: &Signals) -> Result<Option<Path
     with_terminal(|terminal| {
         let mut state = ListState::default().with_selected(Some(0));
         let failed = |error: io::Error| terminal_failed(&error);
+        let mut draw = |state: &mut ListState| {
+            let drawn = terminal.draw(|frame| list(frame, servers, state));
+            drawn.map(|_| ()).map_err(failed)
+        };
+        draw(&mut state)?;
         while !signals.came() {
-            terminal
-                .draw(|frame| list(frame, servers, &mut state))
-                .map_err(failed)?;
             if !event::poll(SLICE).map_err(failed)? {
                 continue;
             }
-            let Event::Key(key) = event::read().map_err(failed)? else {
-                continue;
-            };
-            match key.code {
-                _ if is_quit(key) => return Ok(None),
-                KeyCode::Esc => return Ok(None),
-                KeyCode::Up | KeyCode::Char('k') => state.select_previous(),
-                KeyCode::Down | KeyCode::Char('j') => state.select_next(),
-                KeyCode::Enter => {
-                    let chosen = state.selected().and_then(|index| servers.get(index));
-                    return Ok(chosen.map(|found| found.path.clone()));
+            if let Event::Key(key) = event::read().map_err(failed)? {
+                match key.code {
+                    _ if is_quit(key) => return Ok(None),
+                    KeyCode::Esc => return Ok(None),
+                    KeyCode::Up | KeyCode::Char('k') => state.select_previous(),
+                    KeyCode::Down | KeyCode::Char('j') => state.select_next(),
+                    KeyCode::Enter => {
+                        let chosen = state.selected().and_then(|index| servers.get(index));
+                        return Ok(chosen.map(|found| found.path.clone()));
+                    }
+                    _ => {}
                 }
-                _ => {}
             }
+            draw(&mut state)?;
         }
         Ok(None)
     })

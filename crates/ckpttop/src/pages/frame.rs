@@ -10,7 +10,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Clear, Paragraph};
+use ratatui::widgets::{Clear, Paragraph, Wrap};
 
 const REVERSED: Style = Style::new().add_modifier(Modifier::REVERSED);
 
@@ -49,7 +49,8 @@ pub(crate) fn state(frame: &mut Frame<'_>, area: Rect, seen: &Seen) {
         }
     };
     let style = Style::new().fg(color).add_modifier(Modifier::BOLD);
-    frame.render_widget(Line::styled(text, style), area);
+    let text = Paragraph::new(text).style(style).wrap(Wrap { trim: true });
+    frame.render_widget(text, area);
 }
 
 /// The last line: the pages and the keys.

@@ -32,7 +32,7 @@ fn draw(frame: &mut Frame<'_>, area: Rect, context: &Context<'_>) {
     let [checkpoint, rates, flusher, workers] = Layout::vertical([
         Constraint::Length(5),
         Constraint::Length(8),
-        Constraint::Length(5),
+        Constraint::Length(4),
         Constraint::Min(0),
     ])
     .areas(area);

@@ -4,7 +4,7 @@
 //! *Never:* knows a metric by name: the segment describes itself.
 
 use serde::{Deserialize, Serialize};
-use statseg::{MetricInfo, MetricKind, Value, View};
+use statseg::{METRICS, MetricInfo, MetricKind, Value, View};
 
 /// A row.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -22,6 +22,9 @@ pub(crate) struct Counter {
     pub(crate) p99: Option<f64>,
     pub(crate) p999: Option<f64>,
     pub(crate) description: String,
+    /// What the segment says it is; SQL does not.
+    #[serde(skip)]
+    kind: Option<MetricKind>,
 }
 
 impl Counter {
@@ -29,6 +32,18 @@ impl Counter {
     pub(crate) fn read(view: View<'_>) -> Vec<Self> {
         let metrics = view.metrics();
         metrics.map(|m| Self::of(&m, &view.value(&m))).collect()
+    }
+
+    /// What it is. Of a row from SQL with a name that this version does not know: a statistic if
+    /// it has a percentile.
+    pub(crate) fn kind(&self) -> MetricKind {
+        let known = METRICS.iter().find(|def| def.name == self.name);
+        self.kind
+            .or(known.map(|def| def.kind))
+            .unwrap_or(match self.p50 {
+                Some(_) => MetricKind::Statistic,
+                None => MetricKind::Counter,
+            })
     }
 
     fn of(metric: &MetricInfo<'_>, value: &Value) -> Self {
@@ -54,6 +69,7 @@ impl Counter {
             p99: only(value.percentile(0.99)),
             p999: only(value.percentile(0.999)),
             description: metric.help.to_owned(),
+            kind: Some(metric.kind),
         }
     }
 }
