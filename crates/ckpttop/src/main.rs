@@ -30,6 +30,7 @@ mod openmetrics;
 mod pages;
 mod print;
 mod rates;
+mod remote;
 mod signals;
 mod snapshot;
 mod text;
@@ -40,6 +41,7 @@ mod views;
 use crate::args::Args;
 use crate::failure::Result;
 use crate::local::Local;
+use crate::remote::Remote;
 use crate::signals::Signals;
 use crate::snapshot::Source;
 use clap::Parser;
@@ -69,9 +71,13 @@ fn run(args: &Args, signals: &Signals) -> Result<()> {
 }
 
 /// What to look at; `None` when the user was asked, and left.
-fn source(args: &Args, signals: &Signals) -> Result<Option<Box<dyn Source>>> {
+fn source<'a>(args: &Args, signals: &'a Signals) -> Result<Option<Box<dyn Source + 'a>>> {
     if let Some(path) = &args.segment {
         return Ok(Some(Box::new(Local::new(path)?)));
+    }
+    if let Some(conninfo) = &args.dsn {
+        let remote = Remote::new(conninfo, args.interactive(), signals)?;
+        return Ok(remote.map(|remote| Box::new(remote) as Box<dyn Source>));
     }
     let directory = args.directory.as_deref();
     let directory = directory.unwrap_or(Path::new(find::DIRECTORY));

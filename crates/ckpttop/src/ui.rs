@@ -69,6 +69,8 @@ struct Screen {
     down: usize,
     right: usize,
     help: bool,
+    /// Rows that the page has room for.
+    room: usize,
     /// Another page was chosen, which may want more than was read.
     stale: bool,
 }
@@ -162,9 +164,11 @@ impl Screen {
         self.down = self.down.saturating_add(rows).min(self.last_row());
     }
 
+    /// The first row of the last screenful.
     fn last_row(&self) -> usize {
         let views = self.snapshot.views.as_ref();
-        views.map_or(0, |views| (self.page().rows)(views).saturating_sub(1))
+        let rows = views.map_or(0, self.page().rows);
+        rows.saturating_sub(self.room.max(1))
     }
 
     fn turn_to(&mut self, page: usize) {
@@ -182,6 +186,8 @@ impl Screen {
             Constraint::Length(1),
         ])
         .areas(frame.area());
+        // The first line is the head of the table.
+        self.room = usize::from(body.height).saturating_sub(1);
         self.down = self.down.min(self.last_row());
         let seen = &self.snapshot.seen;
         frame::server(frame, server, seen);

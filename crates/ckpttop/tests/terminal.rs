@@ -125,7 +125,13 @@ fn pages_are_turned_and_the_terminal_comes_back() {
     terminal.type_in("2");
     terminal.wait_for("longest sync");
     terminal.type_in("\t");
-    terminal.wait_for("scheduled_end_at");
+    terminal.wait_for("files_total_estimate");
+    terminal.type_in("\u{1b}[F");
+    let last = terminal.wait_for("on_schedule");
+    assert!(
+        last.contains("elapsed_time") && !last.contains("checkpoint_id"),
+        "{last}"
+    );
     terminal.type_in("5");
     terminal.wait_for("monitor_poll_time");
     terminal.type_in("?");

@@ -127,7 +127,7 @@ fn add(sum: &mut FileStats, stats: &FileStats) {
 }
 
 /// The files that took longest come first, then those written most.
-pub(crate) fn sort(rows: &mut [File]) {
+fn sort(rows: &mut [File]) {
     rows.sort_by(|a, b| {
         b.sync_time
             .total_cmp(&a.sync_time)

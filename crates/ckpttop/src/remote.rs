@@ -1,0 +1,388 @@
+//! A server that is asked through libpq, which may be anywhere.
+//!
+//! *Runs in:* the viewer: a thread asks, so that the screen goes on while the server does not
+//! answer.
+//! *Reads and writes:* reads the SQL views; one connection, opened anew when it is lost.
+//! *Never:* interprets a connection string: that is libpq's work, with all that belongs to it
+//! (PG* variables, service files, .pgpass, TLS).
+//!
+//! The views come as one JSON object, in the form that they have in [`crate::snapshot`]: a column
+//! that this version does not know is ignored, one that the server has not is not known.
+
+use crate::failure::{Failure, Result};
+use crate::signals::{SLICE, Signals};
+use crate::snapshot::{Seen, Snapshot, Source, State, Views, Wants};
+use crate::value::At;
+use libpq::connection::Status;
+use libpq::{Connection, PQResult};
+use serde::Deserialize;
+use std::collections::HashMap;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// On the screen a look takes no longer; what comes later is shown at the next.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// What is printed had better be complete.
+const LONG_PATIENCE: Duration = Duration::from_secs(60);
+/// As of a segment: when no worker has moved for longer, none moves. In milliseconds.
+const STILL_MS: f64 = 3000.0;
+
+/// What the thread brings.
+type Answer = std::result::Result<Box<Told>, Away>;
+
+/// Why there is no answer.
+struct Away {
+    why: Failure,
+    /// It may be there again later: a restart, or a network that is down.
+    wait: bool,
+}
+
+/// What the server tells.
+#[derive(Deserialize)]
+struct Told {
+    now: At,
+    port: u64,
+    server_version_num: u64,
+    #[serde(flatten)]
+    views: Views,
+}
+
+/// A server asked through libpq.
+pub(crate) struct Remote<'a> {
+    signals: &'a Signals,
+    patience: Duration,
+    source: String,
+    ask: Sender<Wants>,
+    answers: Receiver<Answer>,
+    /// Since when an answer is awaited.
+    asked: Option<Instant>,
+    last: Option<Snapshot>,
+    /// When the last answer came, on this machine.
+    answered: Instant,
+}
+
+impl<'a> Remote<'a> {
+    /// Connects, and looks for the first time; `None` when a signal came meanwhile.
+    pub(crate) fn new(
+        conninfo: &str,
+        interactive: bool,
+        signals: &'a Signals,
+    ) -> Result<Option<Self>> {
+        let (ask, asked) = channel();
+        let (answer, answers) = channel();
+        let owned = conninfo.to_owned();
+        std::thread::spawn(move || serve(&owned, &asked, &answer));
+        let mut remote = Self {
+            signals,
+            patience: if interactive { PATIENCE } else { LONG_PATIENCE },
+            source: String::new(),
+            ask,
+            answers,
+            asked: None,
+            last: None,
+            answered: Instant::now(),
+        };
+        remote.send(Wants::LITTLE)?;
+        while !signals.came() {
+            match remote.answer(SLICE)? {
+                Some(Ok(told)) => {
+                    remote.take(*told);
+                    return Ok(Some(remote));
+                }
+                Some(Err(away)) => return Err(away.why),
+                None => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// The thread's answer, if it comes in this time and before a signal.
+    fn answer(&self, patience: Duration) -> Result<Option<Answer>> {
+        let end = Instant::now() + patience;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            match self.answers.recv_timeout(left.min(SLICE)) {
+                Ok(answer) => return Ok(Some(answer)),
+                Err(RecvTimeoutError::Timeout) if left > SLICE && !self.signals.came() => {}
+                Err(RecvTimeoutError::Timeout) => return Ok(None),
+                Err(RecvTimeoutError::Disconnected) => return Err(ended()),
+            }
+        }
+    }
+
+    fn send(&mut self, wants: Wants) -> Result<()> {
+        self.asked = Some(Instant::now());
+        self.ask.send(wants).map_err(|_| ended())
+    }
+
+    /// Makes a snapshot of an answer.
+    fn take(&mut self, told: Told) {
+        self.asked = None;
+        self.answered = Instant::now();
+        let Told { now, views, .. } = told;
+        self.source = format!("{} on port {}", views.info.segment_path, told.port);
+        let moved = views.workers.iter().filter_map(|row| row.last_active_at);
+        let moved = moved.max().unwrap_or_default().max(views.info.started_at);
+        let still = now.ms_since(moved);
+        let at_work = |state: &str| matches!(state, "running" | "starting");
+        let server_state = if still <= STILL_MS {
+            State::Running
+        } else if views.workers.iter().any(|row| at_work(&row.state)) {
+            State::Still
+        } else {
+            State::Unwatched
+        };
+        let running = views.progress.as_ref();
+        let seen = Seen {
+            version: env!("CARGO_PKG_VERSION"),
+            source: self.source.clone(),
+            taken_at: now,
+            server_state,
+            port: Some(told.port),
+            server_version_num: Some(told.server_version_num),
+            moved_at: Some(moved),
+            still_time: Some(still),
+            os_dirty_bytes: running.and_then(|row| row.os_dirty_bytes),
+            ..Seen::default()
+        };
+        let views = Some(views);
+        self.last = Some(Snapshot { seen, views });
+    }
+
+    /// The last answer, of a server that does not give another.
+    fn silent(&self) -> Snapshot {
+        let mut snapshot = self.last.clone().unwrap_or_default();
+        let silent = self.answered.elapsed().as_secs_f64() * 1e3;
+        let seen = &mut snapshot.seen;
+        seen.taken_at = At(seen.taken_at.0 + (silent * 1e3) as i64);
+        seen.still_time = seen.moved_at.map(|moved| seen.taken_at.ms_since(moved));
+        seen.server_state = State::Still;
+        snapshot
+    }
+
+    /// No views, of a server that is away.
+    fn away(&self, why: &Failure) -> Snapshot {
+        let seen = Seen {
+            version: env!("CARGO_PKG_VERSION"),
+            source: self.source.clone(),
+            taken_at: At::now(),
+            waiting_for: Some(why.message().to_owned()),
+            ..Seen::default()
+        };
+        Snapshot { seen, views: None }
+    }
+}
+
+impl Source for Remote<'_> {
+    fn look(&mut self, wants: Wants) -> Result<Snapshot> {
+        if self.asked.is_none() {
+            self.send(wants)?;
+        }
+        match self.answer(self.patience)? {
+            Some(Ok(told)) => {
+                self.take(*told);
+                Ok(self.last.clone().unwrap_or_default())
+            }
+            Some(Err(away)) => {
+                self.asked = None;
+                if away.wait {
+                    Ok(self.away(&away.why))
+                } else {
+                    Err(away.why)
+                }
+            }
+            None => Ok(self.silent()),
+        }
+    }
+}
+
+fn ended() -> Failure {
+    Failure::new("the connection's thread has ended")
+}
+
+/// The thread: an answer for each question, as long as somebody asks.
+fn serve(conninfo: &str, asked: &Receiver<Wants>, answer: &Sender<Answer>) {
+    let mut session = None;
+    while let Ok(wants) = asked.recv() {
+        let told = session_of(&mut session, conninfo).and_then(|session| session.tell(wants));
+        if told.is_err() {
+            session = None;
+        }
+        if answer.send(told).is_err() {
+            return;
+        }
+    }
+}
+
+/// The session there is, or a new one.
+fn session_of<'a>(
+    session: &'a mut Option<Session>,
+    conninfo: &str,
+) -> std::result::Result<&'a Session, Away> {
+    let fresh = match session.take() {
+        Some(session) => session,
+        None => Session::open(conninfo)?,
+    };
+    Ok(session.insert(fresh))
+}
+
+/// A connection, and where the extension is.
+struct Session {
+    connection: Connection,
+    /// The schema of the extension, quoted.
+    schema: String,
+}
+
+impl Session {
+    fn open(conninfo: &str) -> std::result::Result<Self, Away> {
+        let parameters = HashMap::from([
+            ("dbname", conninfo),
+            ("fallback_application_name", "ckpttop"),
+        ]);
+        let connection = Connection::with_params(&parameters, true).map_err(|error| Away {
+            why: of_libpq(&error.to_string()),
+            wait: true,
+        })?;
+        let session = Self {
+            connection,
+            schema: String::new(),
+        };
+        // Names are looked up nowhere else, and moments are written in one way.
+        session.exec(
+            "SET search_path = pg_catalog; SET client_encoding = 'UTF8'; SET timezone = 'UTC'; \
+             SET datestyle = 'ISO'; SET client_min_messages = error",
+        )?;
+        let schema = session.value(
+            "SELECT quote_ident(n.nspname) FROM pg_extension e \
+             JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'ckptflush'",
+        )?;
+        let Some(schema) = schema else {
+            let database = session.connection.db().unwrap_or_default();
+            return Err(Away {
+                why: Failure::new(format!(
+                    "extension \"ckptflush\" is not installed in database \"{database}\""
+                ))
+                .hint("Run CREATE EXTENSION ckptflush there, or connect to another database."),
+                wait: false,
+            });
+        };
+        Ok(Self { schema, ..session })
+    }
+
+    /// Asks for the views.
+    fn tell(&self, wants: Wants) -> Answer {
+        let told = self.value(&self.query(wants))?.unwrap_or_default();
+        serde_json::from_str(&told).map_err(|error| Away {
+            why: Failure::new("the server's views have a form that is not known")
+                .detail(format!("{error}."))
+                .hint("Use the viewer that was installed with the server's extension."),
+            wait: false,
+        })
+    }
+
+    fn query(&self, wants: Wants) -> String {
+        let schema = &self.schema;
+        let row = |view: &str| format!("'{view}', (SELECT row_to_json(v) FROM {schema}.{view} v)");
+        let rows = |view: &str, more: &str| {
+            format!(
+                "'{view}', (SELECT coalesce(json_agg(v), '[]') \
+                 FROM (SELECT * FROM {schema}.{view}{more}) v)"
+            )
+        };
+        let all = |wanted: bool| if wanted { "" } else { " LIMIT 0" };
+        let history = match i64::try_from(wants.history) {
+            Ok(most) => format!(" ORDER BY checkpoint_id DESC LIMIT {most}"),
+            Err(_) => " ORDER BY checkpoint_id DESC".to_owned(),
+        };
+        let files = format!(
+            " ORDER BY sync_time DESC, buffers_written DESC, writeback_bytes DESC, path{}",
+            all(wants.files)
+        );
+        let views = [
+            row("ckpt_stats_info"),
+            row("ckpt_stats"),
+            row("ckpt_stats_progress"),
+            row("ckpt_stats_flush"),
+            rows("ckpt_stats_workers", ""),
+            rows("ckpt_stats_history", &history),
+            rows("ckpt_stats_files", &files),
+            rows("ckpt_stats_counters", all(wants.counters)),
+        ];
+        format!(
+            "SELECT json_build_object('now', clock_timestamp(), \
+             'port', current_setting('port')::int, \
+             'server_version_num', current_setting('server_version_num')::int, {})",
+            views.join(", ")
+        )
+    }
+
+    /// The first value of the first row, if there is one.
+    fn value(&self, sql: &str) -> std::result::Result<Option<String>, Away> {
+        let result = self.exec(sql)?;
+        let value = (result.ntuples() > 0).then(|| result.value(0, 0));
+        Ok(value
+            .flatten()
+            .map(|v| String::from_utf8_lossy(v).into_owned()))
+    }
+
+    fn exec(&self, sql: &str) -> std::result::Result<PQResult, Away> {
+        let result = self.connection.exec(sql);
+        match result.status() {
+            libpq::Status::TuplesOk | libpq::Status::CommandOk => Ok(result),
+            _ => Err(Away {
+                why: of_libpq(&result.error_message().ok().flatten().unwrap_or_default()),
+                wait: self.connection.status() == Status::Bad,
+            }),
+        }
+    }
+}
+
+/// An error as libpq words it, which may have several lines: `ERROR:  message`, `HINT:  ...`, or
+/// of a connection just text.
+fn of_libpq(text: &str) -> Failure {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines
+        .next()
+        .unwrap_or("the server has closed the connection");
+    let severities = ["ERROR:", "FATAL:", "PANIC:"];
+    let bare = severities
+        .iter()
+        .find_map(|severity| first.strip_prefix(severity));
+    let mut failure = Failure::new(bare.unwrap_or(first).trim_start());
+    let mut detail = Vec::new();
+    for line in lines {
+        if let Some(hint) = line.strip_prefix("HINT:") {
+            failure = failure.hint(hint.trim_start());
+        } else {
+            detail.push(line.strip_prefix("DETAIL:").unwrap_or(line).trim_start());
+        }
+    }
+    if detail.is_empty() {
+        failure
+    } else {
+        failure.detail(detail.join(" "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_libpq_are_taken_apart() {
+        let failure = of_libpq("ERROR:  permission denied for view x\nHINT:  Ask.\n");
+        assert_eq!(
+            failure.to_string(),
+            "ckpttop: error: permission denied for view x\nckpttop: hint: Ask."
+        );
+        let failure = of_libpq(
+            "connection to server at \"h\", port 1 failed: Connection refused\n\
+             \tIs the server running on that host and accepting TCP/IP connections?\n",
+        );
+        assert_eq!(
+            failure.to_string(),
+            "ckpttop: error: connection to server at \"h\", port 1 failed: Connection refused\n\
+             ckpttop: detail: Is the server running on that host and accepting TCP/IP connections?"
+        );
+    }
+}
