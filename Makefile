@@ -1,7 +1,7 @@
 # PGXS front door of ckptflush.
 #
-#   make                   build the library for the server of pg_config
-#   make install           install library, control file and SQL (DESTDIR is honoured)
+#   make                   build the library for the server of pg_config, and the viewer
+#   make install           install library, control file, SQL and viewer (DESTDIR is honoured)
 #   make installcheck      pg_regress and TAP tests with the installed library (not as root)
 #   make clean             remove what was built here; distclean removes cargo's target too
 #
@@ -43,10 +43,13 @@ server_id := $(VERSION_NUM)-$(firstword $(shell echo '$(server_pg_config)' | cks
 module := build/$(server_id)/ckptflush$(DLSUFFIX)
 target_dir := $(or $(CARGO_TARGET_DIR),target)
 installed_module := $(DESTDIR)$(pkglibdir)/ckptflush$(DLSUFFIX)
+# The viewer knows no server: one for all.
+viewer := build/ckpttop
+installed_viewer := $(DESTDIR)$(bindir)/ckpttop
 sources := $(shell find Cargo.toml Cargo.lock rust-toolchain.toml build.rs .cargo src pgshim crates \
 	-type f ! -path '*/benches/*' ! -path '*/tests/*' 2>/dev/null)
 
-all: $(module)
+all: $(module) $(viewer)
 
 $(module): $(sources)
 	@command -v $(CARGO) >/dev/null || { echo "cargo not found: install the Rust toolchain of rust-toolchain.toml, or name it with CARGO=" >&2; exit 1; }
@@ -57,17 +60,30 @@ $(module): $(sources)
 	cp '$(target_dir)/release/libckptflush$(DLSUFFIX)' $@.new
 	mv -f $@.new $@
 
+$(viewer): $(sources)
+	$(CARGO) build --release --locked --bin ckpttop --target-dir '$(target_dir)' --package ckpttop
+	$(MKDIR_P) $(@D)
+	cp '$(target_dir)/release/ckpttop' $@.new
+	mv -f $@.new $@
+
 # A new file under the old name: a running server has the old one mapped, and would crash
 # if it were overwritten in place.
-install: install-module
+install: install-module install-viewer
 install-module: $(module)
 	$(MKDIR_P) '$(DESTDIR)$(pkglibdir)'
 	$(INSTALL_SHLIB) $(module) '$(installed_module).new'
 	mv -f '$(installed_module).new' '$(installed_module)'
 
-uninstall: uninstall-module
+install-viewer: $(viewer)
+	$(MKDIR_P) '$(DESTDIR)$(bindir)'
+	$(INSTALL_PROGRAM) $(viewer) '$(installed_viewer).new'
+	mv -f '$(installed_viewer).new' '$(installed_viewer)'
+
+uninstall: uninstall-module uninstall-viewer
 uninstall-module:
 	rm -f '$(installed_module)'
+uninstall-viewer:
+	rm -f '$(installed_viewer)'
 
 not-root:
 	@[ "$$(id -u)" != 0 ] || { echo 'PostgreSQL does not run as root, so neither does "make installcheck": run it as another user, or run ./check, which uses an unprivileged account' >&2; exit 1; }
@@ -79,4 +95,4 @@ distclean: remove-target
 remove-target:
 	rm -rf target
 
-.PHONY: install-module uninstall-module not-root remove-target
+.PHONY: install-module install-viewer uninstall-module uninstall-viewer not-root remove-target

@@ -62,7 +62,8 @@ pub(crate) struct Rates {
 #[derive(Clone, Copy, Debug, Default)]
 struct Point {
     at: At,
-    generation: u64,
+    /// When the segment was made: its generation begins anew with each start of the server.
+    made_at: At,
     checkpoint: u64,
     buffers: u64,
     files: u64,
@@ -74,7 +75,7 @@ impl Point {
         let running = views.progress.as_ref();
         Self {
             at,
-            generation: views.info.generation,
+            made_at: views.info.started_at,
             checkpoint: running.map_or(0, |row| row.checkpoint_id),
             buffers: running.and_then(|row| row.buffers_done).unwrap_or(0),
             files: running.and_then(|row| row.files_done).unwrap_or(0),
@@ -84,7 +85,7 @@ impl Point {
 
     /// How much a count has grown per second since another point.
     fn rate(&self, before: Option<&Self>, count: impl Fn(&Self) -> u64) -> Option<u64> {
-        let before = before.filter(|before| before.generation == self.generation)?;
+        let before = before.filter(|before| before.made_at == self.made_at)?;
         let seconds = self.at.ms_since(before.at) / 1e3;
         let grown = count(self).checked_sub(count(before))?;
         (seconds > 0.0).then(|| (grown as f64 / seconds).round() as u64)
@@ -128,13 +129,13 @@ mod tests {
     use crate::views::info::Info;
     use crate::views::progress::Progress;
 
-    fn look(second: i64, generation: u64, checkpoint: Option<(u64, u64)>, bytes: u64) -> Snapshot {
+    fn look(second: i64, made: i64, checkpoint: Option<(u64, u64)>, bytes: u64) -> Snapshot {
         let mut snapshot = Snapshot::default();
         snapshot.seen.taken_at = At(second * 1_000_000);
         snapshot.seen.server_state = State::Running;
         let mut views = Views {
             info: Info {
-                generation,
+                started_at: At(made),
                 ..Info::default()
             },
             progress: checkpoint.map(|(checkpoint_id, done)| Progress {

@@ -14,6 +14,7 @@ use crate::signals::{SLICE, Signals};
 use crate::snapshot::{Seen, Snapshot, Source, State, Views, Wants};
 use crate::value::At;
 use libpq::connection::Status;
+use libpq::result::ErrorField;
 use libpq::{Connection, PQResult};
 use serde::Deserialize;
 use std::collections::HashMap;
@@ -329,10 +330,22 @@ impl Session {
         let result = self.connection.exec(sql);
         match result.status() {
             libpq::Status::TuplesOk | libpq::Status::CommandOk => Ok(result),
-            _ => Err(Away {
-                why: of_libpq(&result.error_message().ok().flatten().unwrap_or_default()),
-                wait: self.connection.status() == Status::Bad,
-            }),
+            _ => Err(self.failed(&result)),
+        }
+    }
+
+    fn failed(&self, result: &PQResult) -> Away {
+        const INSUFFICIENT_PRIVILEGE: &str = "42501";
+        let text = result.error_message().ok().flatten().unwrap_or_default();
+        let code = result.error_field(ErrorField::Sqlstate).ok().flatten();
+        let why = of_libpq(&text);
+        Away {
+            why: if code == Some(INSUFFICIENT_PRIVILEGE) {
+                why.hint("Connect as a member of the role pg_monitor.")
+            } else {
+                why
+            },
+            wait: self.connection.status() == Status::Bad,
         }
     }
 }
