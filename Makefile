@@ -61,9 +61,9 @@ $(module): $(sources)
 	mv -f $@.new $@
 
 $(viewer): $(sources)
-	$(CARGO) build --release --locked --bin ckpttop --target-dir '$(target_dir)' --package ckpttop
+	$(CARGO) build --profile viewer --locked --bin ckpttop --target-dir '$(target_dir)' --package ckpttop
 	$(MKDIR_P) $(@D)
-	cp '$(target_dir)/release/ckpttop' $@.new
+	cp '$(target_dir)/viewer/ckpttop' $@.new
 	mv -f $@.new $@
 
 # A new file under the old name: a running server has the old one mapped, and would crash

@@ -57,6 +57,33 @@ impl Failure {
         );
         Self::new(format!("could not {what}: {text}"))
     }
+
+    /// An error as libpq words it, which may have several lines: `ERROR:  message`, `HINT:  ...`, or
+    /// of a connection just text.
+    pub(crate) fn of_libpq(text: &str) -> Self {
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let first = lines
+            .next()
+            .unwrap_or("the server has closed the connection");
+        let severities = ["ERROR:", "FATAL:", "PANIC:"];
+        let bare = severities
+            .iter()
+            .find_map(|severity| first.strip_prefix(severity));
+        let mut failure = Self::new(bare.unwrap_or(first).trim_start());
+        let mut detail = Vec::new();
+        for line in lines {
+            if let Some(hint) = line.strip_prefix("HINT:") {
+                failure = failure.hint(hint.trim_start());
+            } else {
+                detail.push(line.strip_prefix("DETAIL:").unwrap_or(line).trim_start());
+            }
+        }
+        if detail.is_empty() {
+            failure
+        } else {
+            failure.detail(detail.join(" "))
+        }
+    }
 }
 
 /// The lines as PostgreSQL's programs write them.
@@ -80,5 +107,28 @@ impl From<AttachError> for Failure {
             detail: error.detail(),
             hint: error.hint(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_libpq_are_taken_apart() {
+        let failure = Failure::of_libpq("ERROR:  permission denied for view x\nHINT:  Ask.\n");
+        assert_eq!(
+            failure.to_string(),
+            "ckpttop: error: permission denied for view x\nckpttop: hint: Ask."
+        );
+        let failure = Failure::of_libpq(
+            "connection to server at \"h\", port 1 failed: Connection refused\n\
+             \tIs the server running on that host and accepting TCP/IP connections?\n",
+        );
+        assert_eq!(
+            failure.to_string(),
+            "ckpttop: error: connection to server at \"h\", port 1 failed: Connection refused\n\
+             ckpttop: detail: Is the server running on that host and accepting TCP/IP connections?"
+        );
     }
 }

@@ -21,10 +21,10 @@ use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// On the screen a look takes no longer; what comes later is shown at the next.
+/// A look takes no longer; what comes later is shown at the next.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// What is printed had better be complete.
-const LONG_PATIENCE: Duration = Duration::from_secs(60);
+/// But the first that is printed had better have everything: it may be the only one.
+const FIRST_PATIENCE: Duration = Duration::from_secs(60);
 /// As of a segment: when no worker has moved for longer, none moves. In milliseconds.
 const STILL_MS: f64 = 3000.0;
 
@@ -51,7 +51,8 @@ struct Told {
 /// A server asked through libpq.
 pub(crate) struct Remote<'a> {
     signals: &'a Signals,
-    patience: Duration,
+    /// The last answer is one that can be shown: on the screen any, else not that of `new`.
+    complete: bool,
     source: String,
     ask: Sender<Wants>,
     answers: Receiver<Answer>,
@@ -75,7 +76,7 @@ impl<'a> Remote<'a> {
         std::thread::spawn(move || serve(&owned, &asked, &answer));
         let mut remote = Self {
             signals,
-            patience: if interactive { PATIENCE } else { LONG_PATIENCE },
+            complete: interactive,
             source: String::new(),
             ask,
             answers,
@@ -179,9 +180,15 @@ impl Source for Remote<'_> {
         if self.asked.is_none() {
             self.send(wants)?;
         }
-        match self.answer(self.patience)? {
+        let patience = if self.complete {
+            PATIENCE
+        } else {
+            FIRST_PATIENCE
+        };
+        match self.answer(patience)? {
             Some(Ok(told)) => {
                 self.take(*told);
+                self.complete = true;
                 Ok(self.last.clone().unwrap_or_default())
             }
             Some(Err(away)) => {
@@ -241,7 +248,7 @@ impl Session {
             ("fallback_application_name", "ckpttop"),
         ]);
         let connection = Connection::with_params(&parameters, true).map_err(|error| Away {
-            why: of_libpq(&error.to_string()),
+            why: Failure::of_libpq(&error.to_string()),
             wait: true,
         })?;
         let session = Self {
@@ -338,7 +345,7 @@ impl Session {
         const INSUFFICIENT_PRIVILEGE: &str = "42501";
         let text = result.error_message().ok().flatten().unwrap_or_default();
         let code = result.error_field(ErrorField::Sqlstate).ok().flatten();
-        let why = of_libpq(&text);
+        let why = Failure::of_libpq(&text);
         Away {
             why: if code == Some(INSUFFICIENT_PRIVILEGE) {
                 why.hint("Connect as a member of the role pg_monitor.")
@@ -347,55 +354,5 @@ impl Session {
             },
             wait: self.connection.status() == Status::Bad,
         }
-    }
-}
-
-/// An error as libpq words it, which may have several lines: `ERROR:  message`, `HINT:  ...`, or
-/// of a connection just text.
-fn of_libpq(text: &str) -> Failure {
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let first = lines
-        .next()
-        .unwrap_or("the server has closed the connection");
-    let severities = ["ERROR:", "FATAL:", "PANIC:"];
-    let bare = severities
-        .iter()
-        .find_map(|severity| first.strip_prefix(severity));
-    let mut failure = Failure::new(bare.unwrap_or(first).trim_start());
-    let mut detail = Vec::new();
-    for line in lines {
-        if let Some(hint) = line.strip_prefix("HINT:") {
-            failure = failure.hint(hint.trim_start());
-        } else {
-            detail.push(line.strip_prefix("DETAIL:").unwrap_or(line).trim_start());
-        }
-    }
-    if detail.is_empty() {
-        failure
-    } else {
-        failure.detail(detail.join(" "))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn errors_of_libpq_are_taken_apart() {
-        let failure = of_libpq("ERROR:  permission denied for view x\nHINT:  Ask.\n");
-        assert_eq!(
-            failure.to_string(),
-            "ckpttop: error: permission denied for view x\nckpttop: hint: Ask."
-        );
-        let failure = of_libpq(
-            "connection to server at \"h\", port 1 failed: Connection refused\n\
-             \tIs the server running on that host and accepting TCP/IP connections?\n",
-        );
-        assert_eq!(
-            failure.to_string(),
-            "ckpttop: error: connection to server at \"h\", port 1 failed: Connection refused\n\
-             ckpttop: detail: Is the server running on that host and accepting TCP/IP connections?"
-        );
     }
 }

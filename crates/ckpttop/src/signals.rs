@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// A signal is noticed within this.
-pub(crate) const SLICE: Duration = Duration::from_millis(250);
+pub(crate) const SLICE: Duration = Duration::from_millis(500);
 
 /// The last signal that came; 0 when none did.
 pub(crate) struct Signals(Arc<AtomicUsize>);

@@ -46,13 +46,12 @@ pub(crate) fn run(
 ) -> Result<()> {
     with_terminal(|terminal| {
         let mut screen = Screen::default();
-        let mut looks = 0u64;
         while !signals.came() {
             let next = Instant::now() + interval;
             screen.look(source)?;
             screen.rates.push(&screen.snapshot);
-            looks += 1;
-            if !screen.until(next, source, terminal, signals)? || count == Some(looks) {
+            screen.ticks += 1;
+            if !screen.until(next, source, terminal, signals)? || count == Some(screen.ticks) {
                 break;
             }
         }
@@ -65,6 +64,8 @@ pub(crate) fn run(
 struct Screen {
     snapshot: Snapshot,
     rates: Rates,
+    /// Looks that were not for a key.
+    ticks: u64,
     page: usize,
     down: usize,
     right: usize,
@@ -81,10 +82,17 @@ impl Screen {
     }
 
     fn look(&mut self, source: &mut dyn Source) -> Result<()> {
-        let mut snapshot = source.look(self.page().wants)?;
+        // The tables of files are long, and change while a checkpoint syncs only.
+        let spare = self.page().wants.files && !self.stale && !self.ticks.is_multiple_of(3);
+        let mut wants = self.page().wants;
+        wants.files &= !spare;
+        let mut snapshot = source.look(wants)?;
         // While the server is away, what it showed last stays.
-        if snapshot.views.is_none() {
-            snapshot.views = self.snapshot.views.take();
+        let former = self.snapshot.views.take();
+        match (&mut snapshot.views, former) {
+            (Some(views), Some(former)) if spare => views.files = former.files,
+            (views @ None, former) => *views = former,
+            _ => {}
         }
         self.snapshot = snapshot;
         self.stale = false;

@@ -133,7 +133,7 @@ fn pages_are_turned_and_the_terminal_comes_back() {
         "{last}"
     );
     terminal.type_in("5");
-    terminal.wait_for("monitor_poll_time");
+    terminal.wait_for("events_lost");
     terminal.type_in("?");
     terminal.wait_for("next page, former page");
     terminal.type_in("q");

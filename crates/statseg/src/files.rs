@@ -68,6 +68,10 @@ impl<'a> FilesTable<'a> {
     pub fn iter(&self) -> impl Iterator<Item = FileEntry> + use<'a> {
         let epoch = self.epoch();
         self.words.chunks_exact(self.stride).filter_map(move |row| {
+            // Most rows are empty, and not worth a consistent copy.
+            if row.get(ID)?.load(Ordering::Relaxed) != epoch {
+                return None;
+            }
             let words = record::load::<FileRow>(row).ok()?;
             let row = (words[ID] == epoch).then(|| FileRow::decode(&words))??;
             Some(FileEntry::from_row(&row))
