@@ -191,6 +191,19 @@ ckf_processes(ckf_process *target, int32 room)
 	return count;
 }
 
+/* The same for those that were found before: their numbers stay, pid is 0 for one that is gone. */
+void
+ckf_processes_again(ckf_process *known, int32 count)
+{
+	for (int32 i = 0; i < count; i++)
+	{
+		const PGPROC *proc = GetPGProcByNumber(known[i].number);
+
+		known[i].pid = *(const volatile int *) &proc->pid;
+		known[i].wait = *(const volatile uint32 *) &proc->wait_event_info;
+	}
+}
+
 /* Does it wait for its client's next command? */
 int32
 ckf_wait_is_client(uint32 wait)

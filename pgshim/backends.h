@@ -38,6 +38,7 @@ typedef struct ckf_process
 
 extern void ckf_watch_commands(ckf_enter enter, ckf_leave leave);
 extern int32 ckf_processes(ckf_process *target, int32 room);
+extern void ckf_processes_again(ckf_process *known, int32 count);
 extern int32 ckf_wait_is_client(uint32 wait);
 extern const char *ckf_wait_type(uint32 wait);
 extern const char *ckf_wait_event(uint32 wait);

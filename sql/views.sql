@@ -61,7 +61,9 @@ FROM ckpt_stats_info;
 
 -- Counters agree with each other, and with their histograms.
 SELECT name, unit, min IS NULL AS is_counter FROM ckpt_stats_counters
-WHERE name NOT LIKE 'restartpoints%' ORDER BY name COLLATE "C";
+WHERE name NOT LIKE 'restartpoints%' AND name !~ '_(none|writing|syncing)$' ORDER BY name COLLATE "C";
+SELECT split_part(name, '_time_', 1) AS name, unit, string_agg(split_part(name, '_time_', 2), ', ' ORDER BY name) AS phases
+FROM ckpt_stats_counters WHERE name ~ '_(none|writing|syncing)$' GROUP BY 1, 2 ORDER BY split_part(name, '_time_', 1) COLLATE "C";
 SELECT name FROM ckpt_stats_counters
 WHERE NOT (min <= p50 AND p50 <= p90 AND p90 <= p99 AND p99 <= p999 AND p999 <= max AND mean BETWEEN min AND max);
 SELECT name FROM ckpt_stats_counters WHERE description IS NULL;
@@ -78,12 +80,15 @@ SELECT ckpt_stats_reset('history');
 SELECT (SELECT count(*) FROM ckpt_stats_history) AS history, num_done > 0 AS done FROM ckpt_stats;
 SELECT ckpt_stats_reset('files');
 SELECT count(*) FROM ckpt_stats_files;
+SELECT ckpt_stats_reset('waits');
+SELECT ckpt_stats_reset('timeline');
+SELECT count(*) FROM ckpt_stats_stalls;
 SELECT ckpt_stats_reset();
 SELECT num_timed, num_requested, num_done, write_time, sync_time, buffers_written, files_synced,
     longest_sync_time, stats_reset IS NOT NULL AS reset
 FROM ckpt_stats;
 SELECT name, count, total, min, max FROM ckpt_stats_counters
-WHERE name LIKE 'checkpoint%' OR name = 'file_sync_time' ORDER BY name COLLATE "C";
+WHERE name LIKE 'checkpoint%' AND unit <> 'code' OR name = 'file_sync_time' ORDER BY name COLLATE "C";
 SELECT count(*) FROM ckpt_stats_histogram WHERE name LIKE 'checkpoint%' OR name = 'file_sync_time';
 SELECT stats_reset = (SELECT stats_reset FROM ckpt_stats) AS same FROM ckpt_stats_info;
 

@@ -221,6 +221,10 @@ impl Running {
                 .is_none_or(|flags| flags & flag::UNLOGGED_TOO != 0);
             self.follower = self.search.find(WorkList::new(unlogged));
             self.files = self.follower.as_ref().map_or(0, listed_files);
+            // At once: it may be found in the middle, by a worker that was started again.
+            if let Some(follower) = &mut self.follower {
+                follower.advance(|_, page| written.count(page.file));
+            }
         }
     }
 

@@ -18,6 +18,8 @@ use crate::{pgshim, settings};
 
 /// While no client backend is at work.
 const IDLE_INTERVAL: Duration = Duration::from_millis(100);
+/// All places for processes are looked through so often: there may be thousands, and few in use.
+const SEARCH_EVERY: Duration = Duration::from_millis(100);
 /// No client backend was at work for so long: look less often.
 const IDLE_AFTER: Duration = Duration::from_secs(1);
 /// How often unknown processes may be asked for: that takes locks.
@@ -42,13 +44,19 @@ struct Commits {
 
 pub(crate) struct Sampler {
     segment: &'static Segment,
-    room: Vec<Process>,
+    /// The most processes there can be.
+    most: usize,
+    found: Vec<Process>,
+    /// When all places for processes were looked through.
+    searched: Option<Instant>,
     known: HashMap<i32, Known>,
     asked: Option<Instant>,
     forgot: Instant,
     active: Vec<Active>,
     /// By the number of the process.
     commits: Vec<Commits>,
+    /// What all of them have ended.
+    ended: Ended,
     last_active: Instant,
     next: Instant,
     waits: Waits,
@@ -62,12 +70,15 @@ impl Sampler {
         let most = usize::try_from(pgshim::process_count()).unwrap_or(0);
         Self {
             segment,
-            room: vec![Process::default(); most],
+            most,
+            found: Vec::with_capacity(most),
+            searched: None,
             known: HashMap::new(),
             asked: None,
             forgot: now,
             active: Vec::with_capacity(most),
             commits: vec![Commits::default(); most],
+            ended: Ended::default(),
             last_active: now,
             next: now,
             waits: Waits::start(segment),
@@ -98,12 +109,22 @@ impl Sampler {
 
     fn look(&mut self, now: Instant) {
         let at = now_us();
-        let ended = self.count(at);
-        self.sample(now);
+        let all = self
+            .searched
+            .is_none_or(|searched| now - searched >= SEARCH_EVERY);
+        if all {
+            self.searched = Some(now);
+            backends::find_processes(&mut self.found, self.most);
+            // Of those that have gone meanwhile, too.
+            (0..self.most).for_each(|number| self.count(number, at));
+        } else {
+            backends::look_again(&mut self.found);
+        }
+        self.sample(now, at);
         let view = self.segment.view();
         self.stalls.look(&Look {
             now: at,
-            ended,
+            ended: self.ended,
             active: &self.active,
             phase: view.checkpoint_phase(),
         });
@@ -113,37 +134,45 @@ impl Sampler {
         }
     }
 
-    /// See who has committed since the last look.
-    fn count(&mut self, at: i64) -> Ended {
-        let view = self.segment.view();
-        let mut sum = Ended::default();
-        for (number, commits) in self.commits.iter_mut().enumerate() {
-            let ended = view.activity(number).ended();
-            if ended.commits != commits.ended.commits {
-                commits.committed_at = at;
-                if ended.writes != commits.ended.writes {
-                    commits.wrote_at = at;
-                }
-                commits.ended = ended;
+    /// See what a process has committed since the last look.
+    fn count(&mut self, number: usize, at: i64) {
+        let Some(commits) = self.commits.get_mut(number) else {
+            return;
+        };
+        let now = self.segment.view().activity(number).ended();
+        let before = commits.ended;
+        if now.commits != before.commits {
+            commits.committed_at = at;
+            if now.writes != before.writes {
+                commits.wrote_at = at;
             }
-            sum = sum + ended;
+            commits.ended = now;
+            self.ended = self.ended + (now - before);
         }
-        sum
     }
 
     /// Count everybody's wait, and find the client backends at work.
-    fn sample(&mut self, now: Instant) {
+    fn sample(&mut self, now: Instant, at: i64) {
         let phase = self.segment.view().checkpoint_phase();
         let mut strangers = false;
         self.active.clear();
-        for process in backends::processes(&mut self.room) {
+        for index in 0..self.found.len() {
+            let process = self.found[index];
+            if process.pid == 0 {
+                continue;
+            }
             let Some(known) = self.known.get(&process.pid) else {
                 strangers = true;
                 continue;
             };
             self.waits.sample(known.kind, process.wait, phase);
-            if known.is_client && !backends::is_client(process.wait) {
-                let number = usize::try_from(process.number).unwrap_or(usize::MAX);
+            if !known.is_client {
+                continue;
+            }
+            let number = usize::try_from(process.number).unwrap_or(usize::MAX);
+            let at_work = !backends::is_client(process.wait);
+            self.count(number, at);
+            if at_work {
                 let commits = self.commits.get(number).copied().unwrap_or_default();
                 self.active.push(Active {
                     wait: process.wait,

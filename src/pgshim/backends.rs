@@ -24,6 +24,7 @@ mod raw {
             leave: extern "C" fn(i32, i32),
         );
         pub(super) fn ckf_processes(target: *mut Process, room: i32) -> i32;
+        pub(super) fn ckf_processes_again(known: *mut Process, count: i32);
         pub(super) fn ckf_wait_is_client(wait: u32) -> i32;
         pub(super) fn ckf_statement_start() -> i64;
         pub(super) fn ckf_transaction_start() -> i64;
@@ -112,13 +113,20 @@ pub(crate) struct Process {
     pub(crate) wait: u32,
 }
 
-/// All processes but this one, into `target`, whose length is the most there can be.
-pub(crate) fn processes(target: &mut [Process]) -> &[Process] {
-    let room = i32::try_from(target.len()).unwrap_or(i32::MAX);
+/// Find all processes but this one. At most `most` of them; the vector is reused.
+pub(crate) fn find_processes(found: &mut Vec<Process>, most: usize) {
+    found.resize(most, Process::default());
+    let room = i32::try_from(most).unwrap_or(i32::MAX);
     // SAFETY: a valid pointer to so many mirrored structs.
-    let count = unsafe { raw::ckf_processes(target.as_mut_ptr(), room) };
-    let count = usize::try_from(count).unwrap_or(0).min(target.len());
-    &target[..count]
+    let count = unsafe { raw::ckf_processes(found.as_mut_ptr(), room) };
+    found.truncate(usize::try_from(count).unwrap_or(0));
+}
+
+/// Look at those again; the pid of one that is gone is 0.
+pub(crate) fn look_again(found: &mut [Process]) {
+    let count = i32::try_from(found.len()).unwrap_or(i32::MAX);
+    // SAFETY: a valid pointer to so many mirrored structs, with numbers that the C side gave.
+    unsafe { raw::ckf_processes_again(found.as_mut_ptr(), count) };
 }
 
 /// Is it the wait for the client's next command?

@@ -54,6 +54,18 @@ impl std::ops::Add for Ended {
     }
 }
 
+impl std::ops::Sub for Ended {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self {
+            commits: self.commits.wrapping_sub(other.commits),
+            rollbacks: self.rollbacks.wrapping_sub(other.rollbacks),
+            writes: self.writes.wrapping_sub(other.writes),
+        }
+    }
+}
+
 /// One process's part, to be read.
 #[derive(Clone, Copy, Debug)]
 pub struct Activity<'a>(&'a [AtomicU64]);
