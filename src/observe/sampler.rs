@@ -87,22 +87,22 @@ impl Sampler {
         }
     }
 
-    /// Look if it is time, and say how long until the next look.
-    pub(crate) fn round(&mut self) -> Duration {
+    /// Look if it is time, and say how long until the next look. While nobody is at work it is time
+    /// as soon as the process is `awake` for another reason, which saves it from waking up twice.
+    pub(crate) fn round(&mut self, awake: bool) -> Duration {
         let now = Instant::now();
-        if now >= self.next {
+        let idle = now.duration_since(self.last_active) > IDLE_AFTER;
+        if now >= self.next || (idle && awake) {
             self.look(now);
             let spent = u64::try_from(now.elapsed().as_nanos()).unwrap_or(u64::MAX);
             self.segment.statistic(Metric::SampleTime).record(spent);
             let interval = settings::wait_sample_interval();
-            let idle = now.duration_since(self.last_active) > IDLE_AFTER;
-            let pause = if idle {
-                interval.max(IDLE_INTERVAL)
+            self.next = if idle {
+                now + interval.max(IDLE_INTERVAL)
             } else {
-                interval
+                // On a grid, so that lateness does not add up; not in a burst after a long sleep.
+                (self.next + interval).max(now + interval / 2)
             };
-            // On a grid, so that lateness does not add up; not in a burst after a long sleep.
-            self.next = (self.next + pause).max(now + pause / 2);
         }
         self.next.saturating_duration_since(Instant::now())
     }

@@ -43,13 +43,14 @@ impl Watch {
 impl Work for Watch {
     fn round(&mut self) -> Duration {
         let now = Instant::now();
-        if now >= self.next_poll || self.monitor.is_told() {
+        let poll = now >= self.next_poll || self.monitor.is_told();
+        if poll {
             self.monitor.poll();
             let interval = settings::sample_interval();
             let soon = self.monitor.is_curious();
             self.next_poll = now + if soon { interval.min(SOON) } else { interval };
         }
-        let pause = self.sampler.round();
+        let pause = self.sampler.round(poll);
         pause.min(self.next_poll.saturating_duration_since(Instant::now()))
     }
 
