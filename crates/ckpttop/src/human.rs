@@ -54,6 +54,14 @@ pub(crate) fn version(number: u64) -> String {
     format!("{}.{}", number / 10000, number % 10000)
 }
 
+/// A wait, from the two columns of the views; a process without one runs, or wants to.
+pub(crate) fn wait(kind: Option<&str>, event: Option<&str>) -> String {
+    match (kind, event) {
+        (Some(kind), Some(event)) => format!("{kind}/{event}"),
+        _ => "running".to_owned(),
+    }
+}
+
 /// A value that may be unknown.
 pub(crate) fn known<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| UNKNOWN.to_owned(), show)

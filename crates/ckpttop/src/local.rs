@@ -12,13 +12,18 @@
 use crate::failure::{Failure, Result};
 use crate::snapshot::{Seen, Snapshot, Source, State, Views, Wants};
 use crate::value::At;
+use crate::views::commands::Command;
 use crate::views::counters::Counter;
 use crate::views::files::File;
 use crate::views::flush::Flush;
+use crate::views::histogram::Bucket;
 use crate::views::history::History;
 use crate::views::info::Info;
 use crate::views::progress::Progress;
+use crate::views::stalls::Stall;
+use crate::views::timeline::Second;
 use crate::views::totals::Totals;
+use crate::views::waits::Wait;
 use crate::views::workers::Worker;
 use statseg::{CommitWindows, Reader, SegmentState, View, WorkerState, attach};
 use std::path::{Path, PathBuf};
@@ -122,17 +127,18 @@ fn read(view: View<'_>, path: &Path, wants: Wants, now: At, moved: At) -> Views 
         flush: Flush::read(view, moved),
         workers: Worker::read(view),
         history: History::read(view, wants.history),
-        files: if wants.files {
-            File::read(view)
-        } else {
-            Vec::new()
-        },
-        counters: if wants.counters {
-            Counter::read(view)
-        } else {
-            Vec::new()
-        },
+        commands: rows(wants.commands, || Command::read(view)),
+        waits: rows(wants.waits, || Wait::read(view)),
+        timeline: Second::read(view, wants.timeline),
+        stalls: Stall::read(view, wants.stalls),
+        histogram: rows(wants.histogram, || Bucket::read(view)),
+        files: rows(wants.files, || File::read(view)),
+        counters: rows(wants.counters, || Counter::read(view)),
     }
+}
+
+fn rows<T>(wanted: bool, read: impl FnOnce() -> Vec<T>) -> Vec<T> {
+    if wanted { read() } else { Vec::new() }
 }
 
 /// The latest sign of life of a worker.

@@ -13,7 +13,7 @@
 //!          rates (differences) ── pages/, ui ┤ on the terminal; keys
 //!                                            ├ text, json          views, as they are
 //!                                            └ metrics ── openmetrics, mmv
-//! failure, value, human, signals ── what all of them use
+//! failure, value, human, signals, wait_rates ── what all of them use
 //! ```
 
 #![forbid(unsafe_code)]
@@ -37,6 +37,7 @@ mod text;
 mod ui;
 mod value;
 mod views;
+mod wait_rates;
 
 use crate::args::Args;
 use crate::failure::Result;

@@ -13,16 +13,27 @@ use crate::{json, openmetrics, text};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::time::Instant;
 
+/// Rows of the timeline in repeated looks.
+const SECONDS: usize = 60;
+
 /// Looks and prints until told to end.
 pub(crate) fn run(source: &mut dyn Source, args: &Args, signals: &Signals) -> Result<()> {
     let mut next = Instant::now();
     let mut looks = 0u64;
+    let wants = match args.looks() {
+        Some(1) => Wants::ALL,
+        // Who looks again and again has seen the older seconds.
+        _ => Wants {
+            timeline: SECONDS,
+            ..Wants::ALL
+        },
+    };
     let mut mmv = args
         .mmv
         .as_ref()
         .map(|directory| Mmv::new(directory, args.looks().is_some()));
     while !signals.came() {
-        let snapshot = source.look(Wants::ALL)?;
+        let snapshot = source.look(wants)?;
         match &mut mmv {
             Some(mmv) => mmv.write(&snapshot)?,
             None => match print(&snapshot, args) {

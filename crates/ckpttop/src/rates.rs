@@ -7,8 +7,11 @@
 
 use crate::snapshot::{Snapshot, State, Views};
 use crate::value::At;
+use crate::wait_rates::WaitRates;
 use std::collections::VecDeque;
 
+/// A second that began earlier is not the last one, in milliseconds.
+const RECENT_MS: f64 = 3000.0;
 /// Looks that are remembered; more than a terminal is wide.
 const KEPT: usize = 512;
 
@@ -56,6 +59,10 @@ pub(crate) struct Rates {
     pub(crate) queue: Series,
     /// Commits per second.
     pub(crate) commits: Series,
+    /// 99 % of the transactions of the last full second took at most so many microseconds.
+    pub(crate) p99: Series,
+    /// Waits since the last look.
+    pub(crate) waits: WaitRates,
 }
 
 /// What a difference is made of.
@@ -119,6 +126,10 @@ impl Rates {
         let moving = snapshot.seen.server_state == State::Running;
         let commits = snapshot.seen.commits_per_second.filter(|_| moving);
         self.commits.push(commits.map(|rate| rate.round() as u64));
+        let recent = |at: At| snapshot.seen.taken_at.ms_since(at) < RECENT_MS;
+        let second = views.timeline.first().filter(|row| recent(row.at));
+        let p99 = second.and_then(|row| row.transaction_p99_time);
+        self.p99.push(p99.map(|ms| (ms * 1e3).round() as u64));
         self.before = Some(now);
     }
 }

@@ -298,10 +298,18 @@ impl Session {
             )
         };
         let all = |wanted: bool| if wanted { "" } else { " LIMIT 0" };
-        let history = match i64::try_from(wants.history) {
-            Ok(most) => format!(" ORDER BY checkpoint_id DESC LIMIT {most}"),
-            Err(_) => " ORDER BY checkpoint_id DESC".to_owned(),
+        let newest = |by: &str, most: usize| match i64::try_from(most) {
+            Ok(most) => format!(" ORDER BY {by} DESC LIMIT {most}"),
+            Err(_) => format!(" ORDER BY {by} DESC"),
         };
+        let stalls = match i64::try_from(wants.stalls) {
+            Ok(0) => " WHERE ongoing".to_owned(),
+            _ => newest("ongoing DESC, started_at", wants.stalls.saturating_add(1)),
+        };
+        let transactions = format!(
+            " WHERE starts_with(name, 'transaction_time_'){}",
+            all(wants.histogram)
+        );
         let files = format!(
             " ORDER BY sync_time DESC, buffers_written DESC, writeback_bytes DESC, path{}",
             all(wants.files)
@@ -312,7 +320,15 @@ impl Session {
             row("ckpt_stats_progress"),
             row("ckpt_stats_flush"),
             rows("ckpt_stats_workers", ""),
-            rows("ckpt_stats_history", &history),
+            rows(
+                "ckpt_stats_history",
+                &newest("checkpoint_id", wants.history),
+            ),
+            rows("ckpt_stats_commands", all(wants.commands)),
+            rows("ckpt_stats_waits", all(wants.waits)),
+            rows("ckpt_stats_timeline", &newest("at", wants.timeline)),
+            rows("ckpt_stats_stalls", &stalls),
+            rows("ckpt_stats_histogram", &transactions),
             rows("ckpt_stats_files", &files),
             rows("ckpt_stats_counters", all(wants.counters)),
         ];

@@ -6,18 +6,23 @@
 
 use crate::failure::Result;
 use crate::value::At;
+use crate::views::commands::Command;
 use crate::views::counters::Counter;
 use crate::views::files::File;
 use crate::views::flush::Flush;
+use crate::views::histogram::Bucket;
 use crate::views::history::History;
 use crate::views::info::Info;
 use crate::views::progress::Progress;
+use crate::views::stalls::Stall;
+use crate::views::timeline::Second;
 use crate::views::totals::Totals;
+use crate::views::waits::Wait;
 use crate::views::workers::Worker;
 use serde::{Deserialize, Serialize};
 
 /// How the server is, as far as it can be seen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum State {
     /// Its workers move.
@@ -74,6 +79,16 @@ pub(crate) struct Views {
     pub(crate) workers: Vec<Worker>,
     #[serde(rename = "ckpt_stats_history")]
     pub(crate) history: Vec<History>,
+    #[serde(rename = "ckpt_stats_commands")]
+    pub(crate) commands: Vec<Command>,
+    #[serde(rename = "ckpt_stats_waits")]
+    pub(crate) waits: Vec<Wait>,
+    #[serde(rename = "ckpt_stats_timeline")]
+    pub(crate) timeline: Vec<Second>,
+    #[serde(rename = "ckpt_stats_stalls")]
+    pub(crate) stalls: Vec<Stall>,
+    #[serde(rename = "ckpt_stats_histogram", skip_serializing)]
+    pub(crate) histogram: Vec<Bucket>,
     #[serde(rename = "ckpt_stats_files")]
     pub(crate) files: Vec<File>,
     #[serde(rename = "ckpt_stats_counters")]
@@ -95,20 +110,39 @@ pub(crate) struct Snapshot {
 pub(crate) struct Wants {
     /// The newest so many rows of the history.
     pub(crate) history: usize,
+    /// The sums over all processes of what each command took.
+    pub(crate) commands: bool,
+    pub(crate) waits: bool,
+    /// The newest so many seconds.
+    pub(crate) timeline: usize,
+    /// The newest so many past stalls; the one that is going on is always there.
+    pub(crate) stalls: usize,
+    /// The lengths of transactions, by bucket.
+    pub(crate) histogram: bool,
     pub(crate) files: bool,
     pub(crate) counters: bool,
 }
 
 impl Wants {
-    /// Everything.
+    /// Everything that is printed.
     pub(crate) const ALL: Self = Self {
         history: usize::MAX,
+        commands: true,
+        waits: true,
+        timeline: usize::MAX,
+        stalls: usize::MAX,
+        histogram: false,
         files: true,
         counters: true,
     };
     /// The small views only.
     pub(crate) const LITTLE: Self = Self {
         history: 0,
+        commands: false,
+        waits: false,
+        timeline: 0,
+        stalls: 0,
+        histogram: false,
         files: false,
         counters: false,
     };

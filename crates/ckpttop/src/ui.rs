@@ -95,6 +95,9 @@ impl Screen {
             _ => {}
         }
         self.snapshot = snapshot;
+        if let Some(views) = self.snapshot.views.as_ref().filter(|_| wants.waits) {
+            self.rates.waits.push(views);
+        }
         self.stale = false;
         Ok(())
     }
@@ -175,7 +178,7 @@ impl Screen {
     /// The first row of the last screenful.
     fn last_row(&self) -> usize {
         let views = self.snapshot.views.as_ref();
-        let rows = views.map_or(0, self.page().rows);
+        let rows = views.map_or(0, |views| (self.page().rows)(views, &self.rates));
         rows.saturating_sub(self.room.max(1))
     }
 

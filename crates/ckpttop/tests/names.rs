@@ -3,7 +3,7 @@
 
 mod support;
 
-use statseg::{FileKey, History};
+use statseg::{CheckpointPhase, FileKey, History, Second, Stall, Text, WaitKey};
 use std::collections::BTreeMap;
 use support::{Dir, alive, now_us, stdout};
 
@@ -30,6 +30,14 @@ fn keys_are_columns() {
     let segment = dir.server(5432, 1);
     alive(&segment, now_us());
     segment.history().push(&History::default());
+    segment.timeline().push(&Second::default());
+    segment.stalls().push(&Stall::default());
+    let key = WaitKey {
+        backend_type: Text::new("client backend"),
+        wait_type: None,
+        wait_event: None,
+    };
+    segment.waits().add(0, &key, CheckpointPhase::Syncing, 1);
     segment
         .files_synced()
         .update(&FileKey::Path, "pg_xact/0000", 1, |_| ());
@@ -42,5 +50,5 @@ fn keys_are_columns() {
         assert_eq!(Some(&keys), columns.get(view), "{view}");
     }
     // Every view that this version shows had a row.
-    assert_eq!(look.len(), 9);
+    assert_eq!(look.len(), 13);
 }

@@ -7,6 +7,7 @@ mod support;
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+use statseg::{CheckpointPhase, Second, Segment, Stall, Text, WaitKey};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -111,13 +112,41 @@ impl Drop for Terminal {
     }
 }
 
+/// What backends leave: a second, a wait, and a stall that is going on.
+fn busy(segment: &Segment) {
+    segment.timeline().push(&Second {
+        at: now_us(),
+        commits: 77,
+        ..Second::default()
+    });
+    let key = WaitKey {
+        backend_type: Text::new("client backend"),
+        wait_type: Some(Text::new("LWLock")),
+        wait_event: Some(Text::new("WALWrite")),
+    };
+    segment.waits().add(0, &key, CheckpointPhase::Writing, 5);
+    segment.stall().write(&Stall {
+        started_at: now_us(),
+        stalled_ns: 2_500_000_000,
+        ongoing: true,
+        current_file: Some(Text::new("base/5/16384")),
+        active_backends: 3,
+        top_wait_type: Some(Text::new("LWLock")),
+        top_wait_event: Some(Text::new("WALWrite")),
+        ..Stall::default()
+    });
+}
+
 #[test]
 fn pages_are_turned_and_the_terminal_comes_back() {
     let dir = Dir::new();
     let segment = dir.server(5432, 1);
     alive(&segment, now_us());
+    busy(&segment);
     let mut terminal = Terminal::start(&["-D", dir.path().to_str().unwrap()]);
     terminal.wait_for("PostgreSQL 17.11, port 5432, PID");
+    terminal
+        .wait_for("stalled for 2.5 s: 3 backends at work, none commits; most wait for WALWrite");
     // 80 columns and 24 lines are enough, down to the last worker.
     let overview = terminal.wait_for("ckptflush flusher");
     assert!(overview.contains("25.0 %"), "{overview}");
@@ -133,6 +162,16 @@ fn pages_are_turned_and_the_terminal_comes_back() {
         "{last}"
     );
     terminal.type_in("5");
+    terminal.wait_for("mean: none");
+    terminal.type_in("6");
+    terminal.wait_for("LWLock/WALWrite");
+    terminal.type_in("7");
+    terminal.wait_for("p99 of transactions");
+    terminal.type_in("8");
+    terminal.wait_for("2.5 s");
+    terminal.type_in("lllllll");
+    terminal.wait_for("base/5/16384");
+    terminal.type_in("9");
     terminal.wait_for("events_lost");
     terminal.type_in("?");
     terminal.wait_for("next page, former page");

@@ -18,7 +18,7 @@ pub(super) const PAGE: Page = Page {
         history: usize::MAX,
         ..Wants::LITTLE
     },
-    rows: |views| views.history.len(),
+    rows: |views, _| views.history.len(),
     draw,
 };
 

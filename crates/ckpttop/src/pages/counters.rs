@@ -18,7 +18,7 @@ pub(super) const PAGE: Page = Page {
         counters: true,
         ..Wants::LITTLE
     },
-    rows: |views| views.counters.len(),
+    rows: |views, _| views.counters.len(),
     draw,
 };
 

@@ -18,7 +18,7 @@ pub(super) const PAGE: Page = Page {
         files: true,
         ..Wants::LITTLE
     },
-    rows: |views| views.files.len(),
+    rows: |views, _| views.files.len(),
     draw,
 };
 

@@ -55,20 +55,24 @@ pub(crate) fn state(frame: &mut Frame<'_>, area: Rect, seen: &Seen) {
 
 /// The last line: the pages and the keys.
 pub(crate) fn pages(frame: &mut Frame<'_>, area: Rect, present: usize) {
-    let mut spans = Vec::new();
-    for (index, page) in PAGES.iter().enumerate() {
-        let style = if index == present {
-            REVERSED
-        } else {
-            Style::new()
-        };
-        spans.push(Span::styled(
-            format!(" {} {} ", index + 1, page.title),
-            style,
-        ));
-    }
-    spans.push(Span::raw("  ? help  q quit"));
-    frame.render_widget(Line::from(spans), area);
+    let line = |all: bool| {
+        let mut spans = Vec::new();
+        for (index, page) in PAGES.iter().enumerate() {
+            let (style, named) = if index == present {
+                (REVERSED, true)
+            } else {
+                (Style::new(), all)
+            };
+            let title = if named { page.title } else { "" };
+            let name = format!("{} {title}", index + 1);
+            spans.push(Span::styled(format!(" {} ", name.trim_end()), style));
+        }
+        spans.push(Span::raw("  ? help  q quit"));
+        Line::from(spans)
+    };
+    // On a narrow screen the numbers, and the name of the present page.
+    let fits = line(true).width() <= usize::from(area.width);
+    frame.render_widget(line(fits), area);
 }
 
 /// The help, over everything.

@@ -7,12 +7,17 @@
 //! A new page is a file here with a `PAGE`, and a line in [`PAGES`]; its number key is its place.
 
 mod checkpoints;
+mod commands;
 mod counters;
 mod files;
 pub(crate) mod frame;
 mod overview;
 mod progress;
+mod spark;
+mod stalls;
 pub(crate) mod table;
+mod timeline;
+mod waits;
 
 use crate::rates::Rates;
 use crate::snapshot::{Seen, Views, Wants};
@@ -28,7 +33,7 @@ pub(crate) struct Page {
     /// What of the large views it needs.
     pub(crate) wants: Wants,
     /// Rows that can be scrolled through.
-    pub(crate) rows: fn(&Views) -> usize,
+    pub(crate) rows: fn(&Views, &Rates) -> usize,
     /// Draws it.
     pub(crate) draw: fn(&mut Frame<'_>, Rect, &Context<'_>),
 }
@@ -45,11 +50,15 @@ pub(crate) struct Context<'a> {
 }
 
 /// All pages, in the order of their keys.
-pub(crate) static PAGES: [Page; 5] = [
+pub(crate) static PAGES: [Page; 9] = [
     overview::PAGE,
     checkpoints::PAGE,
     progress::PAGE,
     files::PAGE,
+    commands::PAGE,
+    waits::PAGE,
+    timeline::PAGE,
+    stalls::PAGE,
     counters::PAGE,
 ];
 

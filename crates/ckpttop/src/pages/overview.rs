@@ -4,27 +4,29 @@
 //! *Never:* needs more than 80 columns and 24 lines.
 
 use super::table::{self, Column};
-use super::{Context, Page};
+use super::{Context, Page, spark};
 use crate::human::{UNKNOWN, bytes, count, known, time};
 use crate::rates::Series;
 use crate::snapshot::Wants;
 use crate::value::At;
 use crate::views::progress::Progress;
+use crate::views::stalls::Stall;
 use crate::views::workers::Worker;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style, Stylize};
 use ratatui::text::Line;
-use ratatui::widgets::{Gauge, Paragraph, Sparkline};
+use ratatui::widgets::{Gauge, Paragraph};
 
 pub(super) const PAGE: Page = Page {
     title: "overview",
     help: "the running checkpoint, what happens per second, the flusher and the workers",
     wants: Wants {
         history: 1,
+        timeline: 1,
         ..Wants::LITTLE
     },
-    rows: |_| 0,
+    rows: |_, _| 0,
     draw,
 };
 
@@ -39,6 +41,9 @@ fn draw(frame: &mut Frame<'_>, area: Rect, context: &Context<'_>) {
     match &context.views.progress {
         Some(row) => running(frame, checkpoint, row, context.seen.taken_at),
         None => last(frame, checkpoint, context),
+    }
+    if let Some(stall) = context.views.stalls.iter().find(|stall| stall.ongoing) {
+        draw_stall(frame, checkpoint, stall);
     }
     draw_rates(frame, rates, context);
     draw_flusher(frame, flusher, context);
@@ -90,6 +95,18 @@ fn running(frame: &mut Frame<'_>, area: Rect, row: &Progress, now: At) {
     frame.render_widget(Paragraph::new(vec![buffers.into(), files.into()]), rest);
 }
 
+/// The stall that is going on, on the last line of the area.
+fn draw_stall(frame: &mut Frame<'_>, area: Rect, stall: &Stall) {
+    let [_, line] = Layout::vertical([Constraint::Min(0), Constraint::Length(1)]).areas(area);
+    let text = format!(
+        "stalled for {}: {} backends at work, none commits; most wait for {}",
+        time(stall.stalled_time),
+        stall.active_backends,
+        stall.top_wait_event.as_deref().unwrap_or("nothing"),
+    );
+    frame.render_widget(Line::from(text).red().bold(), line);
+}
+
 /// When the checkpoint will end.
 fn end(row: &Progress, now: At) -> String {
     let Some(eta) = row.eta_at else {
@@ -138,9 +155,6 @@ fn last(frame: &mut Frame<'_>, area: Rect, context: &Context<'_>) {
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-/// Columns of a rate's name and number; the rest is its line.
-const LABEL: u16 = 34;
-
 fn draw_rates(frame: &mut Frame<'_>, area: Rect, context: &Context<'_>) {
     let rates = context.rates;
     let count = |series: &Series| known(series.last(), count);
@@ -156,19 +170,20 @@ fn draw_rates(frame: &mut Frame<'_>, area: Rect, context: &Context<'_>) {
         ("waiting for writeback", &rates.queue, bytes(&rates.queue)),
         ("dirty in the page cache", &rates.dirty, bytes(&rates.dirty)),
         ("commits/s", &rates.commits, count(&rates.commits)),
+        (
+            "p99 of transactions",
+            &rates.p99,
+            known(rates.p99.last(), |us| time(us as f64 / 1e3)),
+        ),
     ];
-    let lines = Layout::vertical([Constraint::Length(1); 7]).split(area);
+    let lines = Layout::vertical([Constraint::Length(1); 8]).split(area);
     let mut lines = lines.iter();
     if let Some(line) = lines.next() {
         frame.render_widget(head("per second, and what waits"), *line);
     }
     for ((name, series, value), line) in series.into_iter().zip(lines) {
-        let [label, spark] =
-            Layout::horizontal([Constraint::Length(LABEL), Constraint::Min(0)]).areas(*line);
-        frame.render_widget(Line::from(format!("{name:23} {value:>9}")), label);
-        let data = series.newest(usize::from(spark.width));
-        let spark_line = Sparkline::default().data(data).fg(Color::Cyan);
-        frame.render_widget(spark_line, spark);
+        let data = series.newest(spark::room(*line));
+        spark::draw(frame, *line, name, &value, data);
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) const PAGE: Page = Page {
     title: "progress",
     help: "the running checkpoint, with all that is known of it",
     wants: Wants::LITTLE,
-    rows: |views| views.progress.as_ref().map_or(0, |row| lines(row).len()),
+    rows: |views, _| views.progress.as_ref().map_or(0, |row| lines(row).len()),
     draw,
 };
 

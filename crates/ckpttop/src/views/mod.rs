@@ -9,17 +9,31 @@
 //! A new view is a file here, a field of [`crate::snapshot::Snapshot`], and, if it is worth one,
 //! a page.
 
+pub(crate) mod commands;
 pub(crate) mod counters;
 pub(crate) mod files;
 pub(crate) mod flush;
+pub(crate) mod histogram;
 pub(crate) mod history;
 pub(crate) mod info;
 pub(crate) mod progress;
+pub(crate) mod stalls;
+pub(crate) mod timeline;
 pub(crate) mod totals;
+pub(crate) mod waits;
 pub(crate) mod workers;
 
 use crate::value::ms;
-use statseg::Text;
+use statseg::{CheckpointPhase, Text};
+
+/// How many phases there are.
+pub(crate) const PHASES: usize = CheckpointPhase::ALL.len();
+
+/// The place of a phase among all, from its word.
+pub(crate) fn phase(word: &str) -> Option<usize> {
+    let mut all = CheckpointPhase::ALL.iter();
+    all.position(|(phase, _)| phase.as_str() == word)
+}
 
 /// Milliseconds of nanoseconds, if known.
 fn time(ns: Option<u64>) -> Option<f64> {

@@ -56,8 +56,8 @@ impl Totals {
             writeback_bytes: count(Metric::WritebackBytes),
             writeback_calls: count(Metric::WritebackCalls),
             sync_pause_time: ms(count(Metric::SyncPauseTime)),
-            stalls: None,
-            stalled_time: None,
+            stalls: Some(count(Metric::Stalls)),
+            stalled_time: Some(ms(count(Metric::StalledTime))),
             stats_reset: view.reset_times().counters.map(At),
         }
     }

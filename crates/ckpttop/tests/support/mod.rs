@@ -37,9 +37,10 @@ impl Dir {
             system_identifier: SYSTEM_IDENTIFIER,
             port,
             pg_version_num: 170_011,
-            history: 4,
+            history: 16,
             files: 16,
             backends: 4,
+            timeline: 3600,
             require_tmpfs: false,
         })
         .unwrap()
