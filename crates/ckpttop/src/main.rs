@@ -12,7 +12,9 @@
 //!                                            │
 //!          rates (differences) ── pages/, ui ┤ on the terminal; keys
 //!                                            ├ text, json          views, as they are
-//!                                            └ metrics ── openmetrics, mmv
+//!                                            ├ metrics ── openmetrics, mmv
+//!                                            └ recording/ ── report/   what is new, line by line;
+//!                                                             a page of HTML made of it
 //! failure, value, human, signals, wait_rates ── what all of them use
 //! ```
 
@@ -30,7 +32,9 @@ mod openmetrics;
 mod pages;
 mod print;
 mod rates;
+mod recording;
 mod remote;
+mod report;
 mod signals;
 mod snapshot;
 mod text;
@@ -39,7 +43,7 @@ mod value;
 mod views;
 mod wait_rates;
 
-use crate::args::Args;
+use crate::args::{Args, Command, Server};
 use crate::failure::Result;
 use crate::local::Local;
 use crate::remote::Remote;
@@ -61,10 +65,17 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args, signals: &Signals) -> Result<()> {
-    let Some(mut source) = source(args, signals)? else {
+    let (server, interactive) = match &args.command {
+        Some(Command::Report(options)) => return report::run(options),
+        Some(Command::Record(options)) => (&options.server, false),
+        None => (&args.server, args.interactive()),
+    };
+    let Some(mut source) = source(server, interactive, signals)? else {
         return Ok(());
     };
-    if args.interactive() {
+    if let Some(Command::Record(options)) = &args.command {
+        recording::write::run(source.as_mut(), options, signals)
+    } else if interactive {
         ui::run(source.as_mut(), args.interval, args.count, signals)
     } else {
         print::run(source.as_mut(), args, signals)
@@ -72,21 +83,25 @@ fn run(args: &Args, signals: &Signals) -> Result<()> {
 }
 
 /// What to look at; `None` when the user was asked, and left.
-fn source<'a>(args: &Args, signals: &'a Signals) -> Result<Option<Box<dyn Source + 'a>>> {
-    if let Some(path) = &args.segment {
+fn source<'a>(
+    server: &Server,
+    interactive: bool,
+    signals: &'a Signals,
+) -> Result<Option<Box<dyn Source + 'a>>> {
+    if let Some(path) = &server.segment {
         return Ok(Some(Box::new(Local::new(path)?)));
     }
-    if let Some(conninfo) = &args.dsn {
-        let remote = Remote::new(conninfo, args.interactive(), signals)?;
+    if let Some(conninfo) = &server.dsn {
+        let remote = Remote::new(conninfo, interactive, signals)?;
         return Ok(remote.map(|remote| Box::new(remote) as Box<dyn Source>));
     }
-    let directory = args.directory.as_deref();
+    let directory = server.directory.as_deref();
     let directory = directory.unwrap_or(Path::new(find::DIRECTORY));
-    let findings = find::look(directory, args.port)?;
+    let findings = find::look(directory, server.port)?;
     let chosen = match findings.running.as_slice() {
-        [] => return Err(findings.nothing(directory, args.port)),
+        [] => return Err(findings.nothing(directory, server.port)),
         [one] => one.path.clone(),
-        _ if args.interactive() => match ui::choose(&findings.running, signals)? {
+        _ if interactive => match ui::choose(&findings.running, signals)? {
             Some(path) => path,
             None => return Ok(None),
         },
