@@ -23,6 +23,7 @@ pub(super) fn all(recording: &Recording, grid: &Grid) -> Vec<Plot> {
         latency(recording, grid),
         device_bytes(recording, grid),
         device_operations(recording, grid),
+        in_flight(recording, grid),
         page_cache(recording, grid),
         waits(recording, grid),
         commands(recording, grid),
@@ -37,13 +38,11 @@ fn of(name: &str, class: &'static str, values: Values) -> Series {
     }
 }
 
+/// A figure of the timeline: its name, its colour, and its value of a second.
+type Figure<'a> = (&'a str, &'static str, fn(&Second) -> Option<f64>);
+
 /// A series for each figure of the timeline that was ever known.
-fn figures(
-    recording: &Recording,
-    grid: &Grid,
-    how: How,
-    all: &[(&str, &'static str, fn(&Second) -> Option<f64>)],
-) -> Vec<Series> {
+fn figures(recording: &Recording, grid: &Grid, how: How, all: &[Figure<'_>]) -> Vec<Series> {
     let series = all.iter().map(|(name, class, figure)| {
         let values = series::seconds(recording, grid, how, figure);
         of(name, class, values)
@@ -140,19 +139,30 @@ fn device_operations(recording: &Recording, grid: &Grid) -> Plot {
     Plot {
         id: "device-operations",
         title: "Writes, in operations",
-        caption: "Writes that the block device of the data directory finished, and requests that \
-                  were in flight there at the end of each second."
-            .to_owned(),
-        unit: Unit::Count("per second; in flight"),
+        caption: "Writes that the block device of the data directory finished.".to_owned(),
+        unit: Unit::Count("per second"),
         form: Form::Lines,
         series: figures(
             recording,
             grid,
             How::Mean,
-            &[
-                ("writes per second", "c1", |row| float(row.device_write_ops)),
-                ("in flight", "c4", |row| float(row.device_in_flight)),
-            ],
+            &[("writes", "c1", |row| float(row.device_write_ops))],
+        ),
+    }
+}
+
+fn in_flight(recording: &Recording, grid: &Grid) -> Plot {
+    Plot {
+        id: "in-flight",
+        title: "Queue of the device",
+        caption: "Requests in flight at the end of each second.".to_owned(),
+        unit: Unit::Count("requests"),
+        form: Form::Lines,
+        series: figures(
+            recording,
+            grid,
+            How::Max,
+            &[("in flight", "c1", |row| float(row.device_in_flight))],
         ),
     }
 }
@@ -279,63 +289,62 @@ fn phases(row: &History) -> (At, At, At) {
 /// Checkpoints and stalls.
 pub(super) fn marks(recording: &Recording) -> Vec<Mark> {
     let mut marks = Vec::new();
-    let mut mark = |from, to, class, title: &str| {
-        let title = title.to_owned();
-        marks.push(Mark {
-            from,
-            to,
-            class,
-            title,
-        });
-    };
     for row in recording.checkpoints.values() {
         let (from, written, synced) = phases(row);
-        let name = format!("{} {}", row.kind, row.checkpoint_id);
-        let length = |ms| known(ms, time);
-        mark(
-            from,
-            written,
-            "write",
-            &format!("{name}, write phase {}", length(row.write_time)),
-        );
-        mark(
-            written,
-            synced,
-            "sync",
-            &format!("{name}, sync phase {}", length(row.sync_time)),
-        );
+        let mut phase = |from, to, class, length| {
+            let length = known(length, time);
+            let title = format!("{} {}, {class} phase {length}", row.kind, row.checkpoint_id);
+            marks.push(Mark {
+                from,
+                to,
+                class,
+                title,
+            });
+        };
+        phase(from, written, "write", row.write_time);
+        phase(written, synced, "sync", row.sync_time);
     }
-    // Of a checkpoint that has not ended there are only its seconds.
-    let ended: Vec<u64> = recording
-        .checkpoints
-        .values()
-        .map(|row| row.checkpoint_id)
-        .collect();
-    for row in recording.seconds.values() {
-        let running = row.checkpoint_id.filter(|id| !ended.contains(id));
+    marks.extend(running(recording));
+    marks.extend(recording.stalls.values().map(|row| {
+        let kind = row.top_wait_event_type.as_deref();
+        let waited = wait(kind, row.top_wait_event.as_deref());
+        Mark {
+            from: row.started_at,
+            to: At(row.started_at.0 + (row.stalled_time * 1e3) as i64),
+            class: "stall",
+            title: format!("stall of {}: {waited}", time(row.stalled_time)),
+        }
+    }));
+    marks
+}
+
+/// Phases of checkpoints of which the end was not recorded: there are only their seconds.
+fn running(recording: &Recording) -> Vec<Mark> {
+    let ended = |at: At| {
+        let rows = recording.checkpoints.values();
+        rows.into_iter()
+            .any(|row| row.started_at <= at && at < row.ended_at)
+    };
+    let mut marks: Vec<Mark> = Vec::new();
+    for row in recording.seconds.values().filter(|row| !ended(row.at)) {
+        let (Some(id), to) = (row.checkpoint_id, At(row.at.0 + 1_000_000)) else {
+            continue;
+        };
         let class = match row.checkpoint_phase.as_str() {
             "writing" => "write",
             "syncing" => "sync",
             _ => continue,
         };
-        if let Some(id) = running {
-            let to = At(row.at.0 + 1_000_000);
-            mark(
-                row.at,
+        let title = format!("checkpoint {id}, {}", row.checkpoint_phase);
+        match marks.last_mut() {
+            Some(last) if last.to == row.at && last.title == title => last.to = to,
+            _ => marks.push(Mark {
+                from: row.at,
                 to,
                 class,
-                &format!("checkpoint {id}, {}", row.checkpoint_phase),
-            );
+                title,
+            }),
         }
-    }
-    for row in recording.stalls.values() {
-        let to = At(row.started_at.0 + (row.stalled_time * 1e3) as i64);
-        let waited = wait(
-            row.top_wait_event_type.as_deref(),
-            row.top_wait_event.as_deref(),
-        );
-        let title = format!("stall of {}: {waited}", time(row.stalled_time));
-        mark(row.started_at, to, "stall", &title);
     }
     marks
 }

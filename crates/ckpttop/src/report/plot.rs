@@ -231,7 +231,7 @@ fn stacked(series: &[Series]) -> Vec<Values> {
 /// The phases of checkpoints, behind everything.
 fn bands(out: &mut String, grid: &Grid, marks: &[Mark]) {
     for mark in marks.iter().filter(|mark| mark.class != "stall") {
-        band(out, grid, mark, 0.7);
+        band(out, grid, mark, 1.5);
     }
 }
 
@@ -299,18 +299,14 @@ fn axes(out: &mut String, scale: &Scale, grid: &Grid) {
             "<path class=\"axis\" d=\"M{x:.1} {floor}L{x:.1} {}\"/>\n",
             floor + 4.0
         );
-        // The first and the last text would stand over the edge.
-        let anchor = if x < LEFT + 20.0 {
-            "start"
-        } else if x > right - 24.0 {
-            "end"
-        } else {
-            "middle"
-        };
+        // The last text would stand over the edge.
+        if x > right - 24.0 {
+            continue;
+        }
         let y = floor + 17.0;
         put!(
             out,
-            "<text class=\"x\" x=\"{x:.1}\" y=\"{y}\" text-anchor=\"{anchor}\">{}</text>\n",
+            "<text class=\"x\" x=\"{x:.1}\" y=\"{y}\">{}</text>\n",
             escape(&text)
         );
     }

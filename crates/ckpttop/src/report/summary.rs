@@ -70,7 +70,7 @@ fn checkpoints(recording: &Recording) -> Option<String> {
     }
     let buffers: u64 = rows.iter().filter_map(|row| row.buffers_written).sum();
     Some(format!(
-        "{} ended. They wrote {} buffers; the longest write phase took {}, the longest sync phase \
+        "{} ended, {} buffers were written; the longest write phase took {}, the longest sync phase \
          {}, the longest sync of a file {}.",
         sentence(&many(rows.len(), "checkpoint", "checkpoints")),
         count(buffers),
@@ -113,11 +113,19 @@ fn throughput(rows: &[Latency]) -> Option<String> {
 }
 
 fn latency(rows: &[Latency]) -> Option<String> {
-    let p99 = by_phase(rows, |row| row.percentile(0.99).map(time))?;
-    let p999 = by_phase(rows, |row| row.percentile(0.999).map(time))?;
+    let of = |share: f64| {
+        // Of fewer it is hardly more than the longest of them.
+        let few = 1.0 / (1.0 - share);
+        by_phase(rows, |row| {
+            let time = row.percentile(share).map(time);
+            time.filter(|_| row.measured as f64 >= few)
+        })
+    };
+    let p99 = of(0.99)?;
+    let p999 = of(0.999).map_or_else(String::new, |p999| format!("; 99.9 % at most {p999}"));
     let longest = known(rows.last()?.longest, time);
     Some(format!(
-        "99 % of the transactions took at most {p99}; 99.9 % at most {p999}. The longest took {longest}."
+        "99 % of the transactions took at most {p99}{p999}. The longest took {longest}."
     ))
 }
 

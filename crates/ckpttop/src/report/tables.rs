@@ -27,7 +27,13 @@ const LATENCY: [Column<Latency>; 11] = [
     number("per second", |r| {
         known(r.rate(), |rate| format!("{rate:.1}"))
     }),
-    number("stalled", |r| time(r.stalled)),
+    number("stalled", |r| {
+        if r.stalled > 0.0 {
+            time(r.stalled)
+        } else {
+            "0".to_owned()
+        }
+    }),
     number("longest", |r| known(r.longest, time)),
     number("measured", |r| count(r.measured)),
     number("p50", |r| known(r.percentile(0.5), time)),

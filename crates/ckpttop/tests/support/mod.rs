@@ -1,6 +1,8 @@
 //! What several tests need: real segments in a directory of their own, and the viewer.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
+pub mod play;
+
 use serde_json::Value;
 use statseg::{Config, FlushMode, FlushState, Progress, Segment, Text, Worker, WorkerState};
 use std::io::{BufRead, BufReader};
