@@ -77,13 +77,14 @@ fn tracked() -> Option<&'static Segment> {
 }
 
 extern "C" fn enter(step: i32) -> i32 {
+    let mut state = STATE.get();
     let Some(segment) = tracked() else {
-        let mut state = STATE.get();
-        state.mark = None;
-        STATE.set(state);
+        if state.mark.is_some() {
+            state.mark = None;
+            STATE.set(state);
+        }
         return 0;
     };
-    let mut state = STATE.get();
     if state.message != backends::statement_start() || state.mark.is_none() {
         state.new_message(segment);
     }
@@ -196,6 +197,10 @@ pub(super) fn committed(segment: &'static Segment, commit: &Commit) {
     let mut state = STATE.get();
     if tracked().is_none() || state.mark.is_none() {
         return;
+    }
+    if state.message != backends::statement_start() {
+        // Of a message without a step: a function call of the fast path.
+        state.new_message(segment);
     }
     let all = nanoseconds(commit.began, commit.ended);
     let phase = segment.view().checkpoint_phase().or(state.met);
