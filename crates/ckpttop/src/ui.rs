@@ -11,7 +11,7 @@ use crate::human::version;
 use crate::pages::{Context, PAGES, Page, frame};
 use crate::rates::Rates;
 use crate::signals::{SLICE, Signals};
-use crate::snapshot::{Snapshot, Source};
+use crate::snapshot::{Snapshot, Source, Views, Wants};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::layout::{Constraint, Layout};
 use ratatui::text::Line;
@@ -20,6 +20,9 @@ use ratatui::{DefaultTerminal, Frame};
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+
+/// Rows of the timeline that may be new since the look before.
+const NEW_SECONDS: usize = 8;
 
 /// Gives the terminal to `work` and takes it back.
 fn with_terminal<T>(work: impl FnOnce(&mut DefaultTerminal) -> Result<T>) -> Result<T> {
@@ -82,15 +85,19 @@ impl Screen {
     }
 
     fn look(&mut self, source: &mut dyn Source) -> Result<()> {
-        // The tables of files are long, and change while a checkpoint syncs only.
-        let spare = self.page().wants.files && !self.stale && !self.ticks.is_multiple_of(3);
+        // What is long to read, or to add up, is read at every third look.
+        let spare = !self.stale && !self.ticks.is_multiple_of(3);
         let mut wants = self.page().wants;
-        wants.files &= !spare;
+        let all = wants;
+        if spare {
+            (wants.files, wants.commands) = (false, false);
+            wants.timeline = wants.timeline.min(NEW_SECONDS);
+        }
         let mut snapshot = source.look(wants)?;
         // While the server is away, what it showed last stays.
         let former = self.snapshot.views.take();
         match (&mut snapshot.views, former) {
-            (Some(views), Some(former)) if spare => views.files = former.files,
+            (Some(views), Some(former)) if spare => keep(views, former, all),
             (views @ None, former) => *views = former,
             _ => {}
         }
@@ -218,6 +225,22 @@ impl Screen {
             None => frame.render_widget(Paragraph::new("nothing was seen of it yet"), body),
         }
     }
+}
+
+/// Keeps of the former views what this look has not read.
+fn keep(views: &mut Views, former: Views, wants: Wants) {
+    if wants.files {
+        views.files = former.files;
+    }
+    if wants.commands {
+        views.commands = former.commands;
+    }
+    let oldest = views.timeline.last().map(|row| row.at);
+    let older = former.timeline.into_iter();
+    views
+        .timeline
+        .extend(older.filter(|row| oldest.is_none_or(|oldest| row.at < oldest)));
+    views.timeline.truncate(wants.timeline);
 }
 
 /// Whether this key ends the program.

@@ -256,7 +256,10 @@ fn commands(recording: &Recording, grid: &Grid) -> Plot {
             }
         }
     }
-    let mut series = vec![of("nothingness: in a stall", "n2", halted)];
+    let mut series = Vec::new();
+    if halted.iter().flatten().any(|value| *value > 0.0) {
+        series.push(of("nothingness: in a stall", "n2", halted));
+    }
     for (name, kind, class) in COMMANDS {
         let values = found.remove(name);
         series.extend(values.map(|values| of(&format!("{kind}: {name}"), class, values)));

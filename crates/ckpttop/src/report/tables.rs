@@ -216,7 +216,12 @@ pub(super) fn waits(recording: &Recording) -> String {
                     .max(1) as f64,
         })
         .collect();
-    rows.sort_by(|a, b| b.samples.cmp(&a.samples).then_with(|| a.name.cmp(&b.name)));
+    // Clients first: the others have work of their own, and most of them sleep in it.
+    let client = |row: &Wait| row.backend_type == "client backend";
+    rows.sort_by(|a, b| {
+        let by = |row: &Wait| std::cmp::Reverse((client(row), row.samples));
+        by(a).cmp(&by(b)).then_with(|| a.name.cmp(&b.name))
+    });
     rows.truncate(MOST);
     some(&rows, &WAITS, "No wait was recorded.")
 }
