@@ -27,6 +27,7 @@ my %recorder = (
 	remote => [ '--dsn', $node->connstr('postgres') ]);
 my %run = map { $_ => start [ 'ckpttop', 'record', "$files/$_", '--interval', '0.5', @{ $recorder{$_} } ] }
   sort keys %recorder;
+END { $_->kill_kill for values %run }
 sub lines
 {
 	my ($name) = @_;

@@ -2,7 +2,7 @@
 //!
 //! *Runs in:* the viewer; the handler itself stores one number.
 //! *Reads and writes:* one atomic.
-//! *Never:* ends the process before the terminal is itself again.
+//! *Never:* ends the process before the terminal is itself again, if there still is one.
 
 use crate::failure::{Failure, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -13,6 +13,9 @@ use std::time::{Duration, Instant};
 
 /// A signal is noticed within this.
 pub(crate) const SLICE: Duration = Duration::from_millis(500);
+
+/// After a signal the screen ends by itself within this.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// The last signal that came; 0 when none did.
 pub(crate) struct Signals(Arc<AtomicUsize>);
@@ -27,6 +30,23 @@ impl Signals {
                 .map_err(|error| Failure::io("set a signal handler", &error))?;
         }
         Ok(Self(came))
+    }
+
+    /// Sees to it that a signal ends the process, whatever the screen does.
+    ///
+    /// When the terminal is gone, crossterm reads its end again and again, and never comes back to
+    /// ask whether a signal came.
+    pub(crate) fn insist(&self) {
+        let came = Arc::clone(&self.0);
+        std::thread::spawn(move || {
+            loop {
+                std::thread::sleep(GRACE);
+                if let Ok(signal @ 1..) = i32::try_from(came.load(Ordering::Relaxed)) {
+                    std::thread::sleep(GRACE);
+                    let _ = signal_hook::low_level::emulate_default_handler(signal);
+                }
+            }
+        });
     }
 
     /// Whether to end.

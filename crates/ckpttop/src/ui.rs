@@ -25,11 +25,15 @@ use std::time::{Duration, Instant};
 const NEW_SECONDS: usize = 8;
 
 /// Gives the terminal to `work` and takes it back.
-fn with_terminal<T>(work: impl FnOnce(&mut DefaultTerminal) -> Result<T>) -> Result<T> {
+fn with_terminal<T>(
+    signals: &Signals,
+    work: impl FnOnce(&mut DefaultTerminal) -> Result<T>,
+) -> Result<T> {
     if !io::stdout().is_terminal() {
         return Err(Failure::new("standard output is not a terminal")
             .hint("Use --batch, --json or --once to write to a file or a pipe."));
     }
+    signals.insist();
     let mut terminal = ratatui::try_init().map_err(|error| terminal_failed(&error))?;
     let result = work(&mut terminal);
     ratatui::restore();
@@ -47,7 +51,7 @@ pub(crate) fn run(
     count: Option<u64>,
     signals: &Signals,
 ) -> Result<()> {
-    with_terminal(|terminal| {
+    with_terminal(signals, |terminal| {
         let mut screen = Screen::default();
         while !signals.came() {
             let next = Instant::now() + interval;
@@ -254,7 +258,7 @@ fn is_quit(key: KeyEvent) -> bool {
 
 /// Lets the user pick a server; `None`: none.
 pub(crate) fn choose(servers: &[Found], signals: &Signals) -> Result<Option<PathBuf>> {
-    with_terminal(|terminal| {
+    with_terminal(signals, |terminal| {
         let mut state = ListState::default().with_selected(Some(0));
         let failed = |error: io::Error| terminal_failed(&error);
         let mut draw = |state: &mut ListState| {

@@ -194,6 +194,41 @@ fn a_signal_ends_it_and_the_terminal_comes_back() {
 }
 
 #[test]
+fn it_ends_when_its_terminal_is_gone() {
+    let dir = Dir::new();
+    let segment = dir.server(5432, 1);
+    alive(&segment, now_us());
+    // Not for the child: it would keep the terminal alive.
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let mut ours = openpt(flags).map(File::from).unwrap();
+    grantpt(&ours).unwrap();
+    unlockpt(&ours).unwrap();
+    let name = ptsname(&ours, Vec::new()).unwrap().into_string().unwrap();
+    let theirs = File::options().read(true).write(true).open(name).unwrap();
+    let mut child = ckpttop(&["-D", dir.path().to_str().unwrap()])
+        .env("TERM", "xterm-256color")
+        .stdin(theirs.try_clone().unwrap())
+        .stdout(theirs)
+        .spawn()
+        .unwrap();
+    // It has drawn something; then the window is closed.
+    let mut buffer = [0; 4096];
+    assert!(ours.read(&mut buffer).unwrap() > 0);
+    std::thread::sleep(Duration::from_millis(300));
+    drop(ours);
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    kill_process(pid, Signal::HUP).unwrap();
+    let end = Instant::now() + Duration::from_secs(20);
+    while child.try_wait().unwrap().is_none() {
+        if Instant::now() > end {
+            child.kill().unwrap();
+            panic!("it goes on without a terminal");
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
 fn an_error_is_readable_after_the_screen() {
     let mut terminal = Terminal::start(&["-D", "/nonexistent"]);
     terminal.wait_for("could not open directory \"/nonexistent\"");
