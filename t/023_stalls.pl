@@ -78,9 +78,10 @@ $lock->query_safe('BEGIN; LOCK TABLE pgbench_history IN ACCESS EXCLUSIVE MODE');
 $node->poll_query_until('postgres', <<'SQL') or die 'not all wait';
 SELECT count(*) = 4 FROM pg_stat_activity WHERE application_name = 'load' AND wait_event_type = 'Lock'
 SQL
-my $last = time;
 kill 'STOP', @pids;
+# The last commit for a while: that of the lock is logged for standbys.
 $lock->query_safe('COMMIT');
+my $last = time;
 sleep 0.7;
 kill 'CONT', @pids;
 my $on = time;
@@ -98,7 +99,7 @@ ask('CHECKPOINT');
 $spread->quit;
 $node->poll_query_until('postgres', "SELECT count(*) = 1 FROM ckpt_stats_history WHERE checkpoint_id = $id") or die;
 is(ask(<<"SQL"), 't|t|t|t|t', 'what the checkpoint did to the transactions');
-SELECT stalled_time >= 650, commits > 0, longest_transaction_time >= 650,
+SELECT stalled_time >= 600, commits > 0, longest_transaction_time >= 650,
 	transaction_p999_time >= transaction_p99_time, outside_p99_time > 0
 FROM ckpt_stats_history WHERE checkpoint_id = $id
 SQL
@@ -134,8 +135,9 @@ $held->query_safe('COMMIT');
 ask("SELECT ckpt_stats_reset('timeline')");
 is(ask('SELECT count(*) FROM ckpt_stats_stalls'), 0, 'stalls are reset with the timeline');
 is(ask('SELECT count(*) < 3 FROM ckpt_stats_timeline'), 't', 'the timeline begins again');
+my $samples = ask('SELECT sum(samples) FROM ckpt_stats_waits');
 ask("SELECT ckpt_stats_reset('waits')");
-is(ask("SELECT count(*) FROM ckpt_stats_waits WHERE samples > 150"), 0, 'the waits begin again');
+cmp_ok(ask('SELECT coalesce(sum(samples), 0) FROM ckpt_stats_waits'), '<', $samples / 2, 'the waits begin again');
 is(ask(<<'SQL'), '', 'shares are of a type in a phase');
 SELECT backend_type, checkpoint_phase FROM ckpt_stats_waits
 GROUP BY 1, 2 HAVING abs(sum(share) - 1) > 0.001
