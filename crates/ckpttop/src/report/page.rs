@@ -38,6 +38,14 @@ pub(super) fn page(recording: &Recording, grid: &Grid) -> String {
             );
         }
     }
+    sections(&mut out, recording);
+    out += &footer(recording);
+    out.push_str("</main>\n</body>\n</html>\n");
+    out
+}
+
+/// The tables below the plots.
+fn sections(out: &mut String, recording: &Recording) {
     for (title, caption, table) in [
         (
             "Commands",
@@ -68,11 +76,8 @@ pub(super) fn page(recording: &Recording, grid: &Grid) -> String {
             tables::files(recording),
         ),
     ] {
-        section(&mut out, title, caption, &table);
+        section(out, title, caption, &table);
     }
-    out += &footer(recording);
-    out.push_str("</main>\n</body>\n</html>\n");
-    out
 }
 
 fn title(recording: &Recording) -> String {

@@ -230,8 +230,10 @@ fn stacked(series: &[Series]) -> Vec<Values> {
 
 /// The phases of checkpoints, behind everything.
 fn bands(out: &mut String, grid: &Grid, marks: &[Mark]) {
+    // A sync phase is seen even if it is short; but many do not cover the rest.
+    let least = (WIDTH / 8.0 / marks.len().max(1) as f64).clamp(0.3, 1.5);
     for mark in marks.iter().filter(|mark| mark.class != "stall") {
-        band(out, grid, mark, 1.5);
+        band(out, grid, mark, least);
     }
 }
 
