@@ -27,7 +27,8 @@ my %recorder = (
 	remote => [ '--dsn', $node->connstr('postgres') ]);
 my %run = map { $_ => start [ 'ckpttop', 'record', "$files/$_", '--interval', '0.5', @{ $recorder{$_} } ] }
   sort keys %recorder;
-END { $_->kill_kill for values %run }
+# Nothing is left running when a test dies; $? is the exit code.
+END { local $?; $_->kill_kill for grep { $_->pumpable } values %run }
 sub lines
 {
 	my ($name) = @_;
