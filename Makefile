@@ -5,7 +5,8 @@
 #   make installcheck      pg_regress and TAP tests with the installed library (not as root)
 #   make clean             remove what was built here; distclean removes cargo's target too
 #
-# Variables: PG_CONFIG (which server), CARGO, CARGO_TARGET_DIR, PROVE_FLAGS.
+# Variables: PG_CONFIG (which server), CARGO, CARGO_TARGET_DIR, PROVE_FLAGS; VIEWER=no leaves the
+# viewer out.
 #
 # The library is Rust: cargo builds it, with pgrx's bindings made from the same pg_config.
 # Each server has its own directory below build/, so that one checkout serves several.
@@ -44,7 +45,8 @@ module := build/$(server_id)/ckptflush$(DLSUFFIX)
 target_dir := $(or $(CARGO_TARGET_DIR),target)
 installed_module := $(DESTDIR)$(pkglibdir)/ckptflush$(DLSUFFIX)
 # The viewer knows no server: one for all.
-viewer := build/ckpttop
+VIEWER ?= yes
+viewer := $(if $(filter yes,$(VIEWER)),build/ckpttop)
 installed_viewer := $(DESTDIR)$(bindir)/ckpttop
 sources := $(shell find Cargo.toml Cargo.lock rust-toolchain.toml build.rs .cargo src pgshim crates \
 	-type f ! -path '*/benches/*' ! -path '*/tests/*' 2>/dev/null)
@@ -60,7 +62,7 @@ $(module): $(sources)
 	cp '$(target_dir)/release/libckptflush$(DLSUFFIX)' $@.new
 	mv -f $@.new $@
 
-$(viewer): $(sources)
+build/ckpttop: $(sources)
 	$(CARGO) build --profile viewer --locked --bin ckpttop --target-dir '$(target_dir)' --package ckpttop
 	$(MKDIR_P) $(@D)
 	cp '$(target_dir)/viewer/ckpttop' $@.new
@@ -68,7 +70,7 @@ $(viewer): $(sources)
 
 # A new file under the old name: a running server has the old one mapped, and would crash
 # if it were overwritten in place.
-install: install-module install-viewer
+install: install-module $(if $(viewer),install-viewer)
 install-module: $(module)
 	$(MKDIR_P) '$(DESTDIR)$(pkglibdir)'
 	$(INSTALL_SHLIB) $(module) '$(installed_module).new'
