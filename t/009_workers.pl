@@ -95,8 +95,13 @@ unlike(slurp_file($node->logfile), qr/DEBUG/, 'and the log level was always the 
 # A backend is killed: the server starts again from nothing, the segment too.
 my $generation = ask('SELECT generation FROM ckpt_stats_info');
 my $victim     = $node->background_psql('postgres', on_error_stop => 0);
+$offset = -s $node->logfile;
 kill 'KILL', $victim->query_safe('SELECT pg_backend_pid()') or die "could not kill: $!";
 $victim->{run}->finish;
+# A psql that is refused before it has read its command breaks the pipe to it.
+wait_until($PostgreSQL::Test::Utils::timeout_default,
+	sub { slurp_file($node->logfile, $offset) =~ /ready to accept connections/ })
+  or die 'the server does not come back';
 wait_for_workers("state = 'running' AND pid NOT IN ($pids)");
 is(ask("SELECT generation - $generation, segment_path FROM ckpt_stats_info"), "1|$segment", 'crash: a new segment');
 wait_for_history($node, 1);
