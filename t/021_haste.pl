@@ -64,6 +64,20 @@ my $paused = 'SELECT sync_pause_time FROM ckpt_stats';
 sub begin
 {
 	my ($phase) = @_;
+	# On a machine that others use as well a write phase may fall behind, and then nothing pauses.
+	for (1 .. 3)
+	{
+		my ($session, $before, $paused) = try_to_begin($phase);
+		ok(1, 'there are pauses between fsyncs') if $phase eq 'syncing' && $paused;
+		return ($session, $before) if $paused || $phase eq 'writing';
+		$session->quit;
+	}
+	die 'there are no pauses between fsyncs';
+}
+
+sub try_to_begin
+{
+	my ($phase) = @_;
 	ask('CHECKPOINT');
 	ask(join ';', map { "INSERT INTO t$_ VALUES (1)" } 1 .. 200);
 	my $before = ask($paused);
@@ -72,12 +86,11 @@ sub begin
 	{
 		$node->poll_query_until('postgres', 'SELECT buffers_done > 10 FROM ckpt_stats_progress')
 		  or die 'it does not write';
-		return ($session, $before);
+		return ($session, $before, 0);
 	}
 	# Many, not only the first ones.
-	ok(wait_until(20, sub { ask("SELECT sync_pause_time > $before + 300 FROM ckpt_stats") eq 't' }),
-		'there are pauses between fsyncs');
-	return ($session, $before);
+	my $seen = wait_until(20, sub { ask("SELECT sync_pause_time > $before + 300 FROM ckpt_stats") eq 't' });
+	return ($session, $before, $seen);
 }
 
 foreach my $case ([ 'CHECKPOINT', 'syncing' ], [ 'DROP DATABASE victim', 'syncing' ], [ 'CHECKPOINT', 'writing' ])
