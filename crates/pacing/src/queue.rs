@@ -81,8 +81,6 @@ pub struct Queue {
     /// By second of the deadline: windows, and their load.
     due: BTreeMap<i64, (usize, Load)>,
     load: Load,
-    /// The window the checkpointer is writing in.
-    held: Option<(u32, u32)>,
 }
 
 impl Queue {
@@ -138,20 +136,10 @@ impl Queue {
         }
     }
 
-    /// The block that the checkpointer has written last: its window is not taken before the
-    /// checkpointer has left it, unless it is late.
-    pub fn hold(&mut self, block: Option<(u32, u32)>) {
-        self.held = block.map(|(file, block)| (file, block / WINDOW_BLOCKS));
-    }
-
     /// Take what is due first: one run of known pages, over windows that follow each other, cut
     /// to the limit; or a window with pages whose places are not known, whole. At least a page.
     pub fn take(&mut self, limit: &Limit) -> Option<Issue> {
-        let place = self
-            .order
-            .iter()
-            .find(|(_, file, window)| self.held != Some((*file, *window)))
-            .copied()?;
+        let place = self.order.first().copied()?;
         let key = (place.1, place.2);
         let window = *self.windows.get(&key)?;
         if window.extra > 0 {
@@ -185,7 +173,7 @@ impl Queue {
                 0
             };
             let run = (window.bits >> from).trailing_ones().min(most - blocks);
-            if run == 0 || (index != first && self.held == Some(key)) {
+            if run == 0 {
                 break;
             }
             blocks += run;

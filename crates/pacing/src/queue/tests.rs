@@ -91,18 +91,6 @@ fn what_a_sweep_counts_waits_for_what_is_known() {
     assert!(queue.is_empty(), "written by somebody else");
 }
 
-#[test]
-fn a_window_being_written_waits() {
-    let mut queue = Queue::new();
-    queue.mark(1, 0, 5.0);
-    queue.mark(1, 64, 5.0);
-    queue.hold(Some((1, 3)));
-    assert_eq!(queue.take(&ANY).unwrap().first_block, 64);
-    assert_eq!(queue.take(&ANY), None);
-    queue.hold(None);
-    assert_eq!(queue.take(&ANY).unwrap().first_block, 0);
-}
-
 proptest! {
     #[test]
     fn sums_are_those_of_the_windows(

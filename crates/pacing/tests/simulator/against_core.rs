@@ -8,9 +8,9 @@
 
 use proptest::prelude::*;
 
-use crate::cases::{Case, MOST_PAGES, cases, config, disks};
+use crate::cases::{Case, ORDINARY, cases, config, disks};
 use crate::checkpoint::BLOCK;
-use crate::disk::{Ability, Shape};
+use crate::disk::Shape;
 use crate::world::{Faults, PLANNED, Policy, Scenario, run};
 
 /// Learned by then.
@@ -42,20 +42,9 @@ proptest! {
 
 #[test]
 fn the_check_finds_who_is_worse() {
-    let disk = Ability {
-        operations: 400.0,
-        bytes: 20e6,
-        shape: Shape::Sum,
-    };
     let case = Case {
-        disk,
-        slots: usize::MAX,
         work: 0.4,
-        sequential: 0.0,
-        commits: 0.2,
-        phase: 10.0,
-        seed: 1,
-        most_pages: MOST_PAGES,
+        ..ORDINARY
     };
     assert!(worse(&case.cold(), PLANNED, LEARNED) <= 0.0);
     // Put off beyond the end of the phase, then thrown out.

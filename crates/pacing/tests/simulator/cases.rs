@@ -32,6 +32,22 @@ const MOST_COMMITS: f64 = 1000.0;
 
 const ENOUGH_COMMITS: f64 = 400.0;
 
+/// A slow disk with 400 operations or 20 MB per second, half busy with random pages for ten seconds.
+pub(crate) const ORDINARY: Case = Case {
+    disk: Ability {
+        operations: 400.0,
+        bytes: 20e6,
+        shape: Shape::Sum,
+    },
+    slots: usize::MAX,
+    work: 0.5,
+    sequential: 0.0,
+    commits: 0.2,
+    phase: 10.0,
+    seed: 1,
+    most_pages: MOST_PAGES,
+};
+
 impl Case {
     /// A flusher that knows the disk.
     pub(crate) fn warm(&self) -> Scenario {

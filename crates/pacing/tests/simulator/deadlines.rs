@@ -6,9 +6,9 @@
 
 use proptest::prelude::*;
 
-use crate::cases::{Case, MOST_PAGES, cases, config, disks};
+use crate::cases::{Case, ORDINARY, cases, config, disks};
 use crate::checkpoint::BLOCK;
-use crate::disk::{Ability, Shape};
+use crate::disk::Shape;
 use crate::world::{FOLLOWER, Faults, PLANNED, Policy, SOUND, Scenario, run};
 
 const GRACE: f64 = 0.5;
@@ -39,20 +39,9 @@ proptest! {
 
 /// An ordinary slow disk, half busy.
 fn ordinary() -> Scenario {
-    let disk = Ability {
-        operations: 400.0,
-        bytes: 20e6,
-        shape: Shape::Sum,
-    };
     let case = Case {
-        disk,
-        slots: usize::MAX,
-        work: 0.5,
         sequential: 0.3,
-        commits: 0.2,
-        phase: 10.0,
-        seed: 1,
-        most_pages: MOST_PAGES,
+        ..ORDINARY
     };
     case.warm()
 }

@@ -7,7 +7,7 @@
 use pacing::device::Device;
 use proptest::prelude::*;
 
-use crate::cases::{Case, MOST_PAGES, cases, config, disks};
+use crate::cases::{Case, ORDINARY, cases, config, disks};
 use crate::disk::{Ability, Shape};
 use crate::world::{Faults, PLANNED, Policy, SOUND, Scenario, page, run};
 
@@ -47,7 +47,7 @@ proptest! {
     fn a_model_that_is_too_slow_is_corrected(case in slow_or_fast()) {
         let case = busy(case, 0.6);
         let truth = case.disk;
-        let scenario = Scenario { model: believed(&truth, 0.25), ..case.warm() };
+        let scenario = Scenario { model: believed(&case.disk, 0.25), ..case.warm() };
         let error = error(&scenario, &truth, PLANNED, WITHIN);
         prop_assert!(RIGHT.contains(&error), "{error}");
     }
@@ -89,21 +89,13 @@ fn believed(truth: &Ability, factor: f64) -> Device {
 
 #[test]
 fn the_check_finds_who_does_not_learn() {
-    let truth = Ability {
-        operations: 400.0,
-        bytes: 20e6,
-        shape: Shape::Sum,
-    };
     let case = Case {
-        disk: truth,
-        slots: usize::MAX,
         work: 0.6,
-        sequential: 0.0,
         commits: 0.1,
         phase: 12.0,
-        seed: 1,
-        most_pages: MOST_PAGES,
+        ..ORDINARY
     };
+    let truth = case.disk;
     let scenario = Scenario {
         model: believed(&truth, 0.25),
         ..case.warm()

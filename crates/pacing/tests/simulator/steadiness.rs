@@ -7,8 +7,8 @@
 
 use proptest::prelude::*;
 
-use crate::cases::{Case, MOST_PAGES, cases, config, disks};
-use crate::disk::{Ability, Shape};
+use crate::cases::{Case, ORDINARY, cases, config, disks};
+use crate::disk::Shape;
 use crate::world::{Outcome, PLANNED, Scenario, page, run};
 
 const SETTLED: f64 = 2.0;
@@ -77,21 +77,7 @@ proptest! {
 
 #[test]
 fn the_check_finds_who_swings() {
-    let disk = Ability {
-        operations: 400.0,
-        bytes: 20e6,
-        shape: Shape::Sum,
-    };
-    let case = Case {
-        disk,
-        slots: usize::MAX,
-        work: 0.5,
-        sequential: 0.0,
-        commits: 0.2,
-        phase: 15.0,
-        seed: 1,
-        most_pages: MOST_PAGES,
-    };
+    let case = even(ORDINARY);
     assert_eq!(is_steady(&case.warm()), Ok(()));
     // A target below what a commit takes beside one page: the brake hunts.
     let nervous = Scenario {
