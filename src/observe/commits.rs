@@ -104,7 +104,7 @@ fn committed(segment: &'static Segment, commit: &Commit) {
         let ns = transaction_ended(segment, now);
         segment
             .activity(super::slot())
-            .committed(second(now), ns, commit.writes);
+            .committed(now, ns, commit.writes);
     }
 }
 
@@ -113,7 +113,7 @@ fn rolled_back(segment: &'static Segment) {
         let now = now_us();
         commands::rolled_back(Instant::now());
         let ns = transaction_ended(segment, now);
-        segment.activity(super::slot()).rolled_back(second(now), ns);
+        segment.activity(super::slot()).rolled_back(now, ns);
     }
 }
 
@@ -124,8 +124,4 @@ fn transaction_ended(segment: &'static Segment, now_us: i64) -> u64 {
     let metric = Metric::transaction(commands::phase_met(segment));
     segment.statistic_at(metric, super::slot()).record(ns);
     ns
-}
-
-fn second(unix_us: i64) -> u64 {
-    u64::try_from(unix_us / 1_000_000).unwrap_or(0)
 }

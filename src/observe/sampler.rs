@@ -57,6 +57,8 @@ pub(crate) struct Sampler {
     commits: Vec<Commits>,
     /// What all of them have ended.
     ended: Ended,
+    /// When the last transaction that wrote committed.
+    wrote_at: i64,
     last_active: Instant,
     next: Instant,
     waits: Waits,
@@ -79,6 +81,7 @@ impl Sampler {
             active: Vec::with_capacity(most),
             commits: vec![Commits::default(); most],
             ended: Ended::default(),
+            wrote_at: 0,
             last_active: now,
             next: now,
             waits: Waits::start(segment),
@@ -125,6 +128,7 @@ impl Sampler {
         self.stalls.look(&Look {
             now: at,
             ended: self.ended,
+            wrote_at: self.wrote_at,
             active: &self.active,
             phase: view.checkpoint_phase(),
         });
@@ -139,12 +143,15 @@ impl Sampler {
         let Some(commits) = self.commits.get_mut(number) else {
             return;
         };
-        let now = self.segment.view().activity(number).ended();
+        let part = self.segment.view().activity(number);
+        let now = part.ended();
         let before = commits.ended;
         if now.commits != before.commits {
             commits.committed_at = at;
             if now.writes != before.writes {
-                commits.wrote_at = at;
+                // Not later than now, whatever happened to the clock.
+                commits.wrote_at = part.wrote_at().min(at);
+                self.wrote_at = self.wrote_at.min(at).max(commits.wrote_at);
             }
             commits.ended = now;
             self.ended = self.ended + (now - before);

@@ -32,6 +32,8 @@ pub(super) struct Look<'a> {
     pub(super) now: i64,
     /// Transactions since the segment was made.
     pub(super) ended: Ended,
+    /// When the last that wrote committed.
+    pub(super) wrote_at: i64,
     /// Those that do not wait for their client.
     pub(super) active: &'a [Active],
     pub(super) phase: CheckpointPhase,
@@ -130,8 +132,14 @@ impl Stalls {
             }
         }
         self.most_active = self.most_active.max(at_work);
-        if self.counted.of(&look.ended) != self.counted.of(&self.ended) || at_work == 0 {
-            self.go_on(look);
+        let committed = self.counted.of(&look.ended) != self.counted.of(&self.ended);
+        if committed || at_work == 0 {
+            // The next pause begins at that commit, not when a late look sees it.
+            let since = match self.counted {
+                Counted::Writes if at_work > 0 => look.wrote_at,
+                _ => look.now,
+            };
+            self.go_on(look, since);
             return;
         }
         if self.current.is_none() {
@@ -144,11 +152,11 @@ impl Stalls {
     }
 
     /// Somebody has committed, or nobody wants to.
-    fn go_on(&mut self, look: &Look<'_>) {
+    fn go_on(&mut self, look: &Look<'_>, since: i64) {
         self.update(look.now);
         self.end();
         self.ended = look.ended;
-        self.since = look.now;
+        self.since = since;
         self.phase = look.phase;
         self.waits.clear();
         self.most_active = 0;

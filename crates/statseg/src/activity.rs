@@ -6,10 +6,10 @@
 //! a reset: the numbers only grow, who wants a difference remembers what was.
 //!
 //! Words of a part: 0 transactions committed, 1 rolled back, 2 to 5 the longest transaction of
-//! each of the last four seconds, 6 those of the committed ones that wrote, 7 reserved. Second s (since 1970) is in word 2 + s % 4:
-//! the lower 16 bits of s in the upper 16, the nanoseconds in the lower 48. One word cannot be
-//! torn, so no protocol is needed; a reader may be late by three seconds. A part goes on when the
-//! next process inherits it.
+//! each of the last four seconds, 6 those of the committed ones that wrote, 7 when the last of
+//! these committed. Second s (since 1970) is in word 2 + s % 4: the lower 16 bits of s in the
+//! upper 16, the nanoseconds in the lower 48. One word cannot be torn, so no protocol is needed;
+//! a reader may be late by three seconds. A part goes on when the next process inherits it.
 //!
 //! The lower 16 bits come back after 18 hours: a process that commits nothing for exactly that
 //! long shows its old longest transaction again, for three seconds.
@@ -25,6 +25,7 @@ const COMMITS: usize = 0;
 const ROLLBACKS: usize = 1;
 const LONGEST: usize = 2;
 const WRITES: usize = 6;
+const WROTE_AT: usize = 7;
 /// Seconds kept.
 const SECONDS: u64 = 4;
 
@@ -89,6 +90,12 @@ impl<'a> Activity<'a> {
         }
     }
 
+    /// When the last transaction that wrote committed, in microseconds since 1970; 0: never.
+    #[must_use]
+    pub fn wrote_at(&self) -> i64 {
+        self.word(WROTE_AT).cast_signed()
+    }
+
     /// The longest transaction that ended in a second (since 1970), in nanoseconds.
     #[must_use]
     pub fn longest(&self, second: u64) -> Option<u64> {
@@ -108,19 +115,23 @@ impl<'a> ActivityWriter<'a> {
         Self(activity)
     }
 
-    /// A transaction was committed, after so many nanoseconds, in this second.
+    /// A transaction was committed now, in microseconds since 1970, after so many nanoseconds.
     #[inline]
-    pub fn committed(&self, second: u64, ns: u64, wrote: bool) {
+    pub fn committed(&self, now_us: i64, ns: u64, wrote: bool) {
         if wrote {
+            // Before it is counted: who sees the count mostly sees the moment.
+            if let Some(wrote_at) = self.0.0.get(WROTE_AT) {
+                wrote_at.store(now_us.cast_unsigned(), Ordering::Relaxed);
+            }
             self.increment(WRITES);
         }
-        self.add(COMMITS, second, ns);
+        self.add(COMMITS, second(now_us), ns);
     }
 
-    /// A transaction was rolled back.
+    /// A transaction was rolled back, likewise.
     #[inline]
-    pub fn rolled_back(&self, second: u64, ns: u64) {
-        self.add(ROLLBACKS, second, ns);
+    pub fn rolled_back(&self, now_us: i64, ns: u64) {
+        self.add(ROLLBACKS, second(now_us), ns);
     }
 
     #[inline]
@@ -154,6 +165,10 @@ impl<'a> Deref for ActivityWriter<'a> {
     }
 }
 
+fn second(unix_us: i64) -> u64 {
+    u64::try_from(unix_us / 1_000_000).unwrap_or(0)
+}
+
 fn place(second: u64) -> usize {
     LONGEST + (second % SECONDS) as usize
 }
@@ -162,6 +177,9 @@ fn place(second: u64) -> usize {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// A second, in microseconds.
+    const S: i64 = 1_000_000;
 
     fn words() -> Vec<AtomicU64> {
         (0..ACTIVITY_WORDS).map(|_| AtomicU64::new(0)).collect()
@@ -172,26 +190,27 @@ mod tests {
         let words = words();
         let part = ActivityWriter::new(Activity::new(&words));
         assert_eq!((part.ended(), part.longest(7)), (Ended::default(), None));
-        part.committed(7, 50, true);
-        part.committed(7, 90, false);
-        part.rolled_back(7, 20);
-        part.committed(8, 10, true);
+        part.committed(7 * S, 50, true);
+        part.committed(7 * S, 90, false);
+        part.rolled_back(7 * S, 20);
+        part.committed(8 * S, 10, true);
         let expected = Ended {
             commits: 3,
             rollbacks: 1,
             writes: 2,
         };
         assert_eq!(part.ended(), expected);
+        assert_eq!(part.wrote_at(), 8 * S);
         let longest: Vec<_> = (6..=9).map(|second| part.longest(second)).collect();
         assert_eq!(longest, [None, Some(90), Some(10), None]);
-        part.committed(11, 5, false);
+        part.committed(11 * S, 5, false);
         assert_eq!((part.longest(7), part.longest(11)), (None, Some(5)));
     }
 
     #[test]
     fn a_part_that_does_not_exist_takes_nothing() {
         let part = ActivityWriter::new(Activity::new(&[]));
-        part.committed(1, 1, true);
+        part.committed(S, 1, true);
         assert_eq!((part.ended(), part.longest(1)), (Ended::default(), None));
     }
 
@@ -211,7 +230,7 @@ mod tests {
         /// Of each of the last four seconds, the longest.
         #[test]
         fn the_longest_of_each_second_is_found(
-            start in 0..1u64 << 40,
+            start in 0..1u64 << 32,
             steps in prop::collection::vec((0..2u64, 1..1u64 << 40), 1..60),
         ) {
             let words = words();
@@ -220,7 +239,7 @@ mod tests {
             let mut second = start;
             for (pause, ns) in steps {
                 second += pause;
-                part.committed(second, ns, false);
+                part.committed(second.cast_signed() * S, ns, false);
                 let longest = model.entry(second).or_insert(0);
                 *longest = ns.max(*longest);
             }

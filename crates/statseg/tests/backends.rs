@@ -66,10 +66,10 @@ fn the_phase_is_for_everybody_to_see() {
 fn activity_is_added_up() {
     let dir = Dir::new();
     let segment = dir.create();
-    segment.activity(0).committed(9, 100, true);
-    segment.activity(1).rolled_back(9, 300);
-    segment.activity(3).committed(10, 5, false);
-    segment.activity(4).committed(10, 1_000, true); // nobody's part
+    segment.activity(0).committed(9_000_000, 100, true);
+    segment.activity(1).rolled_back(9_000_000, 300);
+    segment.activity(3).committed(10_000_000, 5, false);
+    segment.activity(4).committed(10_000_000, 1_000, true); // nobody's part
     let view = segment.view();
     let expected = Ended {
         commits: 2,

@@ -200,8 +200,12 @@ fn a_stranger_reads_a_segment_by_the_page_alone() {
     segment.commit_windows(1).record(window, 500);
     segment.commit_windows(1).record(window, 700);
 
-    segment.activity(2).committed(1_700_000_001, 9000, true);
-    segment.activity(2).committed(1_700_000_001, 8000, false);
+    segment
+        .activity(2)
+        .committed(1_700_000_001_000_000, 9000, true);
+    segment
+        .activity(2)
+        .committed(1_700_000_001_000_000, 8000, false);
 
     let bytes = std::fs::read(dir.file()).unwrap();
     let stranger = Stranger {
@@ -267,6 +271,8 @@ fn a_stranger_reads_a_segment_by_the_page_alone() {
     assert_eq!(stranger.word(part + described["writes"]), 1);
     let longest = stranger.word(part + described["longest"] + 1_700_000_001 % 4);
     assert_eq!(longest >> 48, 1_700_000_001 & 0xffff);
+    let wrote_at = stranger.word(part + described["wrote_at"]);
+    assert_eq!(wrote_at, 1_700_000_001_000_000);
     assert_eq!(longest & ((1 << 48) - 1), 9000);
 
     let epoch = stranger.word(stranger.section("control")[1] + words("## Control")["files_epoch"]);
