@@ -1,10 +1,15 @@
 //! Attaching: every way it fails, and that no content of a file makes it crash.
+//!
+//! `CKPTFLUSH_FUZZED_SEGMENTS` says for how many contents. Documented in CONTRIBUTING.md.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used)]
 
 mod support;
 
 use proptest::prelude::*;
-use statseg::{AttachError, Event, History, Reader, SegmentState, Worker, attach};
+use statseg::{
+    AttachError, CheckpointPhase, Event, History, Reader, Second, SegmentState, Stall, View,
+    WaitKey, Worker, attach,
+};
 use std::os::unix::fs::{FileExt, symlink};
 use std::path::Path;
 use support::{Dir, Running};
@@ -312,6 +317,23 @@ fn read_everything(reader: &Reader) {
         let _ = view.commit_windows(usize::MAX).commits(window);
     }
     let _ = (view.reset_times(), view.state(), view.created_at());
+    read_observed(&view);
+}
+
+/// What was seen of the backends.
+fn read_observed(view: &View<'_>) {
+    for metric in statseg::Metric::ALL {
+        let _ = view.recorded(*metric);
+    }
+    let _ = (view.checkpoint_phase(), view.stall().read(), view.ended());
+    let _: Vec<_> = view.timeline().newest(usize::MAX).collect();
+    let _: Vec<_> = view.stalls().newest(usize::MAX).collect();
+    let _ = view.waits().iter().count();
+    for second in [0, 9, u64::MAX] {
+        let _ = view.longest_transaction(second);
+        let _ = view.activity(usize::MAX).longest(second);
+    }
+    let _ = view.activity(0).wrote_at();
 }
 
 /// A segment with something in each section.
@@ -329,6 +351,19 @@ fn image() -> Vec<u8> {
             .files_synced()
             .update(&statseg::FileKey::Path, &n.to_string(), n, |_| {});
         segment.commit_windows(n as usize % 4).record(n, n);
+        segment
+            .activity(n as usize % 4)
+            .committed(n.cast_signed() * 1_000_000, n, true);
+        segment.timeline().push(&Second::default());
+        segment.stalls().push(&Stall::default());
+        let row = WaitKey {
+            backend_type: "client backend".into(),
+            wait_type: None,
+            wait_event: None,
+        };
+        segment
+            .waits()
+            .add(n as usize, &row, CheckpointPhase::None, 1);
     }
     segment.worker(0).write(&Worker {
         name: "monitor".into(),
@@ -348,8 +383,12 @@ fn any_word() -> impl Strategy<Value = u64> {
     ]
 }
 
+fn cases() -> u32 {
+    u32::try_from(support::amount("CKPTFLUSH_FUZZED_SEGMENTS", 400)).unwrap()
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..Default::default() })]
 
     /// Whatever stands in the words, attaching gives an error or a reader that reads.
     #[test]

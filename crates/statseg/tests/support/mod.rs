@@ -75,6 +75,16 @@ pub fn config(directory: &Path) -> Config {
     }
 }
 
+/// How much a test does: so much by default, more by a variable of the environment.
+pub fn amount(variable: &str, default: u64) -> u64 {
+    let Ok(value) = std::env::var(variable) else {
+        return default;
+    };
+    value
+        .parse()
+        .unwrap_or_else(|error| panic!("{variable}={value}: {error}"))
+}
+
 /// The variable that makes a test binary the child of a test: what it is to do.
 const ROLE: &str = "STATSEG_TEST_ROLE";
 /// The directory it is to do it in.
