@@ -61,7 +61,8 @@ my $top = start [ 'ckpttop', '--json', '--interval', '0.1', '--directory', $dire
 sub sees
 {
 	my ($name, $holds) = @_;
-	$lines = '';
+	# What it has printed of the next line stays.
+	$lines =~ s/.*\n//s;
 	my $seen = wait_until($PostgreSQL::Test::Utils::timeout_default, sub {
 		$top->pump_nb;
 		return grep { $holds->($_) } map { decode_json($_) } $lines =~ /^(\{.*\})\n/mg;
@@ -70,16 +71,19 @@ sub sees
 }
 sees('the server', sub { $_[0]{ckpttop}{server_state} eq 'running' });
 
-# The whole server stops, as on a machine that hangs.
+# The whole server stops, as on a machine that hangs. A test that dies leaves it so that it can
+# be stopped.
+my @processes;
+END { kill 'CONT', @processes }
 my $postmaster = slurp_file($node->data_dir . '/postmaster.pid') =~ s/\n.*//sr;
-my @processes = ($postmaster, split ' ', `ps -o pid= --ppid $postmaster`);
+@processes = ($postmaster, split ' ', `ps -o pid= --ppid $postmaster`);
 kill 'STOP', @processes;
 sees('that nothing moves',
 	sub { $_[0]{ckpttop}{server_state} eq 'still' && $_[0]{ckpttop}{still_time} > 3000 });
 my $stopped = look();
 is($stopped->{ckpttop}{server_state}, 'still', 'so does a new one');
 is_deeply($stopped->{ckpt_stats_history}, $local->{ckpt_stats_history}, 'with the last state');
-kill 'CONT', @processes;
+kill 'CONT', splice @processes;
 sees('it move again', sub { $_[0]{ckpttop}{server_state} eq 'running' });
 
 $node->stop;
