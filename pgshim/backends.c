@@ -169,6 +169,17 @@ ckf_transaction_start(void)
 	return GetCurrentTransactionStartTimestamp();
 }
 
+/*
+ * The process that a PGPROC belongs to now, 0: none. Not PGPROC.pid: before 17 that of a process
+ * that has ended stays, and whoever believes it sees a backend at work for ever. A latch has its
+ * owner from proc.c:InitProcess to proc.c:ProcKill.
+ */
+static int
+owner(const PGPROC *proc)
+{
+	return *(const volatile int *) &proc->procLatch.owner_pid;
+}
+
 /* All processes that have a PGPROC, without a lock: each is two plain words. */
 int32
 ckf_processes(ckf_process *target, int32 room)
@@ -179,7 +190,7 @@ ckf_processes(ckf_process *target, int32 room)
 	for (int i = 0; i < all && count < room; i++)
 	{
 		const PGPROC *proc = GetPGProcByNumber(i);
-		int			pid = *(const volatile int *) &proc->pid;
+		int			pid = owner(proc);
 
 		if (pid == 0 || pid == MyProcPid)
 			continue;
@@ -199,7 +210,7 @@ ckf_processes_again(ckf_process *known, int32 count)
 	{
 		const PGPROC *proc = GetPGProcByNumber(known[i].number);
 
-		known[i].pid = *(const volatile int *) &proc->pid;
+		known[i].pid = owner(proc);
 		known[i].wait = *(const volatile uint32 *) &proc->wait_event_info;
 	}
 }
