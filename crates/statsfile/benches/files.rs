@@ -1,9 +1,11 @@
 //! What 1000 databases of 1000 entries cost: to encode, to verify, to decode.
 #![allow(missing_docs, clippy::unwrap_used)]
 
+mod cpu_time;
 #[path = "../tests/support/mod.rs"]
 mod support;
 
+use cpu_time::CpuTime;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use statsfile::{Encoder, StatsFile, Subject, Translation};
 use std::hint::black_box;
@@ -12,7 +14,7 @@ use support::{DATABASE_18, RELATION_15, RELATION_18, fields, header, layout, mix
 const DATABASES: u32 = 1000;
 const RELATIONS: u64 = 1000;
 
-fn files(c: &mut Criterion) {
+fn files(c: &mut Criterion<CpuTime>) {
     let (relation, database) = (fields(RELATION_18), fields(DATABASE_18));
     let (relations, databases) = (
         layout(2, "relation", &relation),
@@ -95,5 +97,9 @@ fn decode(files: &[Vec<u8>], mut each: impl FnMut(&[u8])) {
     }
 }
 
-criterion_group!(benches, files);
+criterion_group! {
+    name = benches;
+    config = Criterion::default().with_measurement(CpuTime);
+    targets = files
+}
 criterion_main!(benches);

@@ -5,6 +5,7 @@
 //! *Never:* panics, or reads beyond their end.
 
 use crate::format::NAME_BYTES;
+use crate::varint;
 
 /// What was read, or what is wrong there, to follow "at byte N:".
 pub(crate) type Parsed<T> = Result<T, &'static str>;
@@ -62,34 +63,9 @@ impl<'a> Cursor<'a> {
 
     #[inline]
     pub(crate) fn varint(&mut self) -> Parsed<u64> {
-        match self.bytes.get(self.at) {
-            Some(byte) if *byte < 0x80 => {
-                self.at += 1;
-                Ok(u64::from(*byte))
-            }
-            _ => self.long_varint(),
-        }
-    }
-
-    #[inline]
-    fn long_varint(&mut self) -> Parsed<u64> {
-        let mut number = 0;
-        for (i, byte) in self.rest().iter().enumerate() {
-            let bits = u64::from(byte & 0x7F);
-            if i == 9 && *byte > 1 {
-                return Err("a number has more than 64 bits");
-            }
-            number |= bits << (7 * i);
-            if *byte < 0x80 {
-                if *byte == 0 {
-                    // Of two ways to write a number one is not ours.
-                    return Err("a number is longer than it need be");
-                }
-                self.at += i + 1;
-                return Ok(number);
-            }
-        }
-        Err(ENDS_EARLY)
+        let (number, length) = varint::read(self.rest())?;
+        self.at += length;
+        Ok(number)
     }
 
     /// A varint that fits into memory.

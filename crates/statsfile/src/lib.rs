@@ -35,6 +35,7 @@ pub mod refused;
 mod section;
 mod subject;
 pub mod translate;
+mod varint;
 mod words;
 
 pub use databases::DatabaseRow;

@@ -4,8 +4,7 @@
 //! *Reads and writes:* itself.
 //! *Never:* gives memory back: what it took for the largest file is there for the next one.
 
-/// A varint of 64 bits has 10 bytes at most.
-pub(crate) const VARINT_MAX: usize = 10;
+use crate::varint;
 
 /// The bytes up to `used`; those behind are of earlier files.
 #[derive(Debug, Default)]
@@ -57,7 +56,7 @@ impl Output {
     }
 
     pub(crate) fn put_varint(&mut self, number: u64) {
-        let bytes = write_varint(self.room(VARINT_MAX), number);
+        let bytes = varint::write(self.room(varint::MAX), number);
         self.advance(bytes);
     }
 
@@ -71,18 +70,4 @@ impl Output {
     pub(crate) fn patch(&mut self, at: usize, bytes: &[u8]) {
         self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
     }
-}
-
-/// Seven bits to a byte, the lowest first; the highest bit says that more follow. Gives the number
-/// of bytes.
-#[inline]
-pub(crate) fn write_varint(to: &mut [u8], mut number: u64) -> usize {
-    let mut length = 0;
-    while number >= 0x80 {
-        to[length] = number as u8 | 0x80;
-        number >>= 7;
-        length += 1;
-    }
-    to[length] = number as u8;
-    length + 1
 }

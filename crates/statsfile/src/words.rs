@@ -10,7 +10,8 @@
 //! because what PostgreSQL measures may be below zero for a while.
 
 use crate::cursor::{Cursor, Parsed};
-use crate::output::{Output, VARINT_MAX, write_varint};
+use crate::output::Output;
+use crate::varint;
 
 const ZERO: &str = "a word that is marked as not zero is zero";
 const BITMAP: &str = "the bitmap of an entry is longer than its struct";
@@ -28,17 +29,17 @@ fn unzigzag(number: u64) -> u64 {
 pub(crate) fn put_struct(output: &mut Output, bytes: &[u8]) {
     let (words, tail) = bytes.as_chunks();
     let map_bytes = words.len().div_ceil(8);
-    let room = output.room(map_bytes + VARINT_MAX * words.len() + tail.len());
+    let room = output.room(map_bytes + varint::MAX * words.len() + tail.len());
     let (map, values) = room.split_at_mut(map_bytes);
     let mut at = 0;
     for (bits, words) in map.iter_mut().zip(words.chunks(8)) {
         *bits = 0;
         for (bit, word) in words.iter().enumerate() {
+            // A zero is written and then written over: cheaper than a branch that nobody predicts.
             let word = u64::from_ne_bytes(*word);
-            if word != 0 {
-                *bits |= 1 << bit;
-                at += write_varint(&mut values[at..], zigzag(word));
-            }
+            let used = word != 0;
+            *bits |= u8::from(used) << bit;
+            at += varint::write(&mut values[at..], zigzag(word)) * usize::from(used);
         }
     }
     values[at..at + tail.len()].copy_from_slice(tail);
@@ -63,9 +64,7 @@ pub(crate) fn check_struct(cursor: &mut Cursor<'_>, struct_len: usize) -> Parsed
     let map = bitmap(cursor, struct_len)?;
     let values: u32 = map.iter().map(|bits| bits.count_ones()).sum();
     for _ in 0..values {
-        if cursor.varint()? == 0 {
-            return Err(ZERO);
-        }
+        take_word(cursor)?;
     }
     cursor.take(struct_len % 8).map(|_| ())
 }
@@ -75,19 +74,27 @@ pub(crate) fn check_struct(cursor: &mut Cursor<'_>, struct_len: usize) -> Parsed
 pub(crate) fn take_struct(cursor: &mut Cursor<'_>, to: &mut [u8]) -> Parsed<()> {
     let map = bitmap(cursor, to.len())?;
     let (words, tail) = to.as_chunks_mut();
+    words.fill([0; 8]);
     for (bits, words) in map.iter().zip(words.chunks_mut(8)) {
-        for (bit, word) in words.iter_mut().enumerate() {
-            let mut value = 0;
-            if bits >> bit & 1 != 0 {
-                value = cursor.varint()?;
-                if value == 0 {
-                    return Err(ZERO);
-                }
+        // Only the words that are there: whether the next one is zero nobody predicts.
+        let mut left = *bits;
+        while left != 0 {
+            let value = take_word(cursor)?;
+            if let Some(word) = words.get_mut(left.trailing_zeros() as usize) {
+                *word = value.to_ne_bytes();
             }
-            *word = unzigzag(value).to_ne_bytes();
+            left &= left - 1;
         }
     }
     let rest = cursor.take(tail.len())?;
     tail.copy_from_slice(rest);
     Ok(())
+}
+
+#[inline]
+fn take_word(cursor: &mut Cursor<'_>) -> Parsed<u64> {
+    match cursor.varint()? {
+        0 => Err(ZERO),
+        number => Ok(unzigzag(number)),
+    }
 }
