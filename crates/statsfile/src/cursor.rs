@@ -70,7 +70,7 @@ impl<'a> Cursor<'a> {
 
     /// A varint that fits into memory.
     pub(crate) fn size(&mut self) -> Parsed<usize> {
-        usize::try_from(self.varint()?).map_err(|_| "a length cannot be")
+        usize::try_from(self.varint()?).map_err(|_| ENDS_EARLY)
     }
 
     /// A name, in whatever encoding.

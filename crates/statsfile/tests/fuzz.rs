@@ -219,7 +219,7 @@ fn has_later(file: &StatsFile<'_>) -> bool {
 #[test]
 fn no_file_makes_the_reader_fail() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    let executions: u64 = number("CKPTFLUSH_FUZZ_EXECUTIONS").unwrap_or(50_000);
+    let executions: u64 = number("CKPTFLUSH_FUZZ_EXECUTIONS").unwrap_or(10_000);
     let seed: u64 = number("CKPTFLUSH_FUZZ_SEED").unwrap_or(1);
     let mut chance = Chance(mix(seed));
     let mut encoder = Encoder::new(&database_file().header);

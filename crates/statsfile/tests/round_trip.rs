@@ -76,7 +76,7 @@ fn a_table<K: Ord + std::fmt::Debug + Clone + 'static>(
 ) -> impl Strategy<Value = Table<K>> {
     // A struct of many words now and then; mostly of all lengths around a few bytes of bitmap.
     prop_oneof![8 => 1..200usize, 1 => 1000..1100usize].prop_flat_map(move |struct_len| {
-        let entries = btree_map(keys.clone(), a_struct(struct_len), 0..12);
+        let entries = btree_map(keys.clone(), a_struct(struct_len), 0..6);
         let kind = (any::<u32>(), "[a-z]{0,64}");
         (kind, some_fields(struct_len), entries).prop_map(move |((kind, name), fields, entries)| {
             Table {
@@ -92,18 +92,17 @@ fn a_table<K: Ord + std::fmt::Debug + Clone + 'static>(
 
 fn a_model() -> impl Strategy<Value = Model> {
     let objid = prop_oneof![0..20u64, 16384..17000u64, any::<u64>(), Just(u64::MAX)];
-    let row = (any::<u32>(), a_name(0), any::<(u64, u64, u64, u64)>());
+    let row = (a_name(0), any::<(u64, u64, u64, u64)>()).prop_map(|(name, numbers)| DatabaseRow {
+        oid: 0,
+        name,
+        signature: numbers.0,
+        material_signature: numbers.1,
+        generation: numbers.2,
+        flush_lsn: numbers.3,
+    });
     let rows = btree_map(any::<u32>(), row, 1..5).prop_map(|rows| {
-        let row =
-            |(oid, (_, name, numbers)): (u32, (u32, Name, (u64, u64, u64, u64)))| DatabaseRow {
-                oid,
-                name,
-                signature: numbers.0,
-                material_signature: numbers.1,
-                generation: numbers.2,
-                flush_lsn: numbers.3,
-            };
-        Part::Databases(rows.into_iter().map(row).collect())
+        let rows = rows.into_iter();
+        Part::Databases(rows.map(|(oid, row)| DatabaseRow { oid, ..row }).collect())
     });
     let parts = vec(
         prop_oneof![
@@ -130,6 +129,8 @@ fn has_twins(model: &Model) -> bool {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
     #[test]
     fn what_is_encoded_is_decoded(models in vec(a_model(), 1..3)) {
         // One encoder for all: nothing of a file is left in the next one.

@@ -104,7 +104,7 @@ pub fn plausible(fields: &[Field<'_>], seed: u64) -> Vec<u8> {
     let value = |(i, field): (usize, &Field<'_>)| {
         let mixed = mix(seed.wrapping_mul(31).wrapping_add(i as u64));
         match field.ty {
-            FieldType::Timestamp if mixed % 3 == 0 => {
+            FieldType::Timestamp if mixed.is_multiple_of(3) => {
                 780_000_000_000_000 + (mixed >> 8) as i64 % 86_400_000_000
             }
             FieldType::Timestamp => 0,
