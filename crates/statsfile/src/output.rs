@@ -27,8 +27,8 @@ impl Output {
         self.used = self.used.min(used);
     }
 
-    /// At least so many bytes to write into. A room of the worst size and one [`Output::advance`]
-    /// are twice as fast as pushing byte by byte.
+    /// At least so many bytes to write into; [`Output::advance`] then says how many were needed. One
+    /// check for an entry, where pushing would make one for each byte.
     pub(crate) fn room(&mut self, bytes: usize) -> &mut [u8] {
         let needed = self.used + bytes;
         if self.bytes.len() < needed {
