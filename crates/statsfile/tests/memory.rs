@@ -3,10 +3,13 @@
 
 #[path = "support/memory.rs"]
 mod memory;
+#[path = "support/raw.rs"]
+mod raw;
 mod support;
 
 use memory::{Counting, measure};
-use statsfile::{Encoder, StatsFile, Subject};
+use raw::{section, with_payload};
+use statsfile::{Encoder, STRUCT_BYTES_MAX, StatsFile, Subject};
 use support::{RELATION_18, fields, header, layout, plausible};
 
 #[global_allocator]
@@ -55,4 +58,27 @@ fn no_memory_is_taken_per_entry() {
 
     let (result, taken, _) = measure(|| StatsFile::verify(&bytes[..bytes.len() - 1]).is_err());
     assert!(result && taken == 0);
+
+    // The most that can be claimed, in a few bytes: structs of the greatest length, and as many as
+    // there are numbers.
+    let claims = b"\x80\x80\x40\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01\x01t\x00\x05\x01";
+    let payload = [section(1, 2, claims), b"END\n".to_vec()].concat();
+    let bytes = with_payload(&payload, 1, u64::MAX, u64::MAX);
+    let (result, taken, _) = measure(|| StatsFile::verify(&bytes).is_err());
+    assert!(result && taken == 0);
+
+    // The greatest struct there can be needs its bitmap in the file.
+    let body = [
+        &b"\x80\x80\x40\x01\x01t\x00\x05"[..],
+        &[0; STRUCT_BYTES_MAX / 64],
+    ]
+    .concat();
+    let payload = [section(1, 2, &body), b"END\n".to_vec()].concat();
+    let bytes = with_payload(&payload, 1, 1, STRUCT_BYTES_MAX as u64);
+    let file = StatsFile::verify(&bytes).unwrap();
+    let (count, taken, _) = measure(|| {
+        let mut entries = file.sections().next().unwrap().entries();
+        entries.next_entry().map(|entry| entry.bytes.len())
+    });
+    assert_eq!((count, taken), (Some(STRUCT_BYTES_MAX), STRUCT_BYTES_MAX));
 }

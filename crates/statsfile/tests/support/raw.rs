@@ -1,5 +1,5 @@
 //! Files made byte by byte, which no encoder would make.
-#![allow(unreachable_pub)]
+#![allow(dead_code, unreachable_pub)]
 
 use crate::support::database_file;
 
