@@ -88,6 +88,11 @@ pub(crate) enum Command {
     Record(Record),
     /// Make a report of a recording: a page of HTML with plots, in one file
     Report(Report),
+    /// Show what is in stats files, the files in which statistics survive a crash
+    ///
+    /// It needs no server. The exit code is 1 if a file is refused, which is told with the reason.
+    #[command(name = "statsfile")]
+    StatsFile(StatsFiles),
 }
 
 /// How to record.
@@ -122,6 +127,22 @@ pub(crate) struct Report {
     /// Write it to this file; without it to standard output
     #[arg(long, short = 'o', value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// Which stats files, and how to show them.
+#[derive(Debug, clap::Args)]
+pub(crate) struct StatsFiles {
+    /// The files: PGDATA/pg_stat_tmp/ckptflush/*.cks
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Print each file as a JSON object in a line
+    #[arg(long, short = 'j')]
+    pub(crate) json: bool,
+
+    /// Leave the entries out
+    #[arg(long)]
+    pub(crate) summary: bool,
 }
 
 impl Args {
@@ -177,6 +198,8 @@ mod tests {
         assert!(parse(&["record", "f", "--duration", "-1"]).is_err());
         assert!(parse(&["record", "f", "-p", "1", "--duration", "1.5"]).is_ok());
         assert!(parse(&["report", "f", "-o", "g"]).is_ok());
+        assert!(parse(&["statsfile", "5.cks", "0.cks", "--json", "--summary"]).is_ok());
+        assert!(parse(&["statsfile"]).is_err());
         let args = parse(&["--once", "-i", "0.1"]).unwrap();
         assert_eq!((args.looks(), args.interactive()), (Some(1), false));
         let args = parse(&["--count", "3"]).unwrap();

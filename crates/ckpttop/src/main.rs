@@ -1,8 +1,8 @@
 //! ckpttop: a viewer of the stats segment of ckptflush.
 //!
 //! *Runs in:* a process of its own, of the user that runs the server, or of anybody with --dsn.
-//! *Reads and writes:* reads a stats segment, or the SQL views; writes to the terminal or to
-//! standard output, and with --mmv one file.
+//! *Reads and writes:* reads a stats segment, the SQL views, or stats files; writes to the terminal
+//! or to standard output, and with --mmv one file.
 //! *Never:* waits for a server, changes anything in it.
 //!
 //! ```text
@@ -15,6 +15,7 @@
 //!                                            ├ metrics ── openmetrics, mmv
 //!                                            └ recording/ ── report/   what is new, line by line;
 //!                                                             a page of HTML made of it
+//! stats_files ── what is in stats files, of no server
 //! failure, value, human, signals, wait_rates ── what all of them use
 //! ```
 
@@ -37,6 +38,7 @@ mod remote;
 mod report;
 mod signals;
 mod snapshot;
+mod stats_files;
 mod text;
 mod ui;
 mod value;
@@ -67,6 +69,7 @@ fn main() -> ExitCode {
 fn run(args: &Args, signals: &Signals) -> Result<()> {
     let (server, interactive) = match &args.command {
         Some(Command::Report(options)) => return report::run(options),
+        Some(Command::StatsFile(options)) => return stats_files::run(options, signals),
         Some(Command::Record(options)) => (&options.server, false),
         None => (&args.server, args.interactive()),
     };

@@ -27,7 +27,7 @@ pub(crate) fn write(snapshot: &Snapshot, to: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn upright(name: &str, row: &Map<String, Value>, to: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn upright(name: &str, row: &Map<String, Value>, to: &mut dyn Write) -> io::Result<()> {
     writeln!(to, "{name}:")?;
     let width = row.keys().map(String::len).max().unwrap_or(0);
     for (column, value) in row {
@@ -37,7 +37,7 @@ fn upright(name: &str, row: &Map<String, Value>, to: &mut dyn Write) -> io::Resu
     Ok(())
 }
 
-fn table(name: &str, rows: &[Value], to: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn table(name: &str, rows: &[Value], to: &mut dyn Write) -> io::Result<()> {
     let rows: Vec<_> = rows.iter().filter_map(Value::as_object).collect();
     let Some(first) = rows.first() else {
         return writeln!(to, "{name}: no row");
@@ -75,7 +75,11 @@ fn table(name: &str, rows: &[Value], to: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn line<'a>(cells: impl Iterator<Item = &'a str>, widths: &[usize], right: &[bool]) -> String {
+pub(crate) fn line<'a>(
+    cells: impl Iterator<Item = &'a str>,
+    widths: &[usize],
+    right: &[bool],
+) -> String {
     let mut line = String::from(" ");
     for ((cell, width), right) in cells.zip(widths).zip(right) {
         line.push(' ');
@@ -90,7 +94,7 @@ fn line<'a>(cells: impl Iterator<Item = &'a str>, widths: &[usize], right: &[boo
 }
 
 /// A value as psql would show it; times and other fractions with three digits.
-fn cell(value: &Value) -> String {
+pub(crate) fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
