@@ -107,6 +107,28 @@ is(finish($reader), 7, 'statement: in a block, COPY of a table: told after it');
 finish($writer);
 $reader->quit;
 
+# A row that changes while the reader waits for its lock: newer than the reader's snapshot.
+foreach my $sql ('SELECT n FROM one FOR UPDATE', 'UPDATE one SET n = n + 1 RETURNING n - 1')
+{
+	$reader = session($node, 'ckptflush.group_commit_readers = statement');
+	$reader->query('BEGIN');
+	$writer->query('BEGIN; UPDATE one SET n = n + 1');
+	my $n = $writer->query('SELECT n FROM one');
+	begin($reader, $sql);
+	$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE NOT granted}) or die;
+	$held = hold_flush($node);
+	begin($writer, 'COMMIT');
+	visible_within($other, 'SELECT n FROM one', $n) or die 'not visible';
+	$node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_locks WHERE NOT granted}) or die;
+	ok(waits($reader), "newer than the snapshot: waits for the flush: $sql");
+	$held->release;
+	is(finish($reader), $n, 'and is told after it');
+	finish($writer);
+	$reader->query('ROLLBACK');
+	$reader->quit;
+}
+$node->safe_psql('postgres', 'UPDATE one SET n = 7');
+
 # A reader does not wait for what nobody committed.
 $reader = session($node, 'ckptflush.group_commit_readers = statement');
 $held = hold_flush($node);

@@ -55,9 +55,10 @@ sub kill_all
 	my $postmaster = (split /\n/, slurp_file($node->data_dir . '/postmaster.pid'))[0];
 	kill 'STOP', $postmaster;
 	my @children = split ' ', slurp_file("/proc/$postmaster/task/$postmaster/children");
-	kill 'KILL', @children, $postmaster;
-	wait_until(60, sub { !grep { process_runs($_) } @children, $postmaster }) or die 'it survives';
-	$node->_update_pid(-1);
+	kill 'KILL', @children;
+	$node->kill9;
+	# Until its parent has taken notice, its lock file looks like a living one's.
+	wait_until(60, sub { !kill 0, @children, $postmaster }) or die 'it survives';
 	return;
 }
 
@@ -101,12 +102,11 @@ SQL
 }
 my $on = 'ckptflush.group_commit=on, ckptflush.group_commit_readers';
 my $lost = crashes('synchronous_commit=off', $cycles);
-cmp_ok($lost->{acknowledged}, '>', 0, 'the control loses commits that were acknowledged');
+cmp_ok($lost->{$_}, '>', 0, "the control loses what was told: $_") foreach sort keys %$lost;
 $lost = crashes('ckptflush.group_commit=off', 1);
 is_deeply($lost, { acknowledged => 0, statement => 0, block => 0 }, 'without group commit nothing is lost');
 $lost = crashes("$on=relaxed", $cycles);
 is($lost->{acknowledged}, 0, 'relaxed: no commit that was acknowledged is lost');
-cmp_ok($lost->{statement} + $lost->{block}, '>', 0, 'relaxed: readers are told what is lost');
 $lost = crashes("$on=commit", $cycles);
 is($lost->{acknowledged}, 0, 'commit: no commit that was acknowledged is lost');
 is($lost->{statement}, 0, 'commit: nothing that a statement told is lost');

@@ -25,7 +25,7 @@ $standby->start;
 my $local = 'synchronous_commit = local';
 my $other = session($node, $local);
 my $writer = session($node);
-sub names { $node->safe_psql('postgres', "SET $local; ALTER SYSTEM SET synchronous_standby_names = '$_[0]'"); $node->reload; return }
+sub names { $other->query("ALTER SYSTEM SET synchronous_standby_names = '$_[0]'"); $node->reload; return }
 
 # A standby that is configured while a commit waits for its flush is waited for, too.
 my $held = hold_flush($node);

@@ -22,6 +22,7 @@ sub session
 {
 	my ($node, @settings) = @_;
 	my $session = $node->background_psql('postgres', on_error_stop => 0);
+	$session->set_query_timer_restart();
 	$session->query("SET $_") foreach @settings;
 	return $session;
 }
@@ -78,21 +79,29 @@ sub hold_flush
 {
 	my ($node) = @_;
 	my $watch = session($node, 'ckptflush.group_commit_readers = relaxed');
-	my $holder = session($node, 'ckptflush.group_commit = off', 'commit_siblings = 0',
-		"commit_delay = '100000'");
+	my $holder = session($node, 'ckptflush.group_commit = off', 'synchronous_commit = local',
+		'commit_siblings = 0', 'commit_delay = 100000');
 	my $pid = $holder->query('SELECT pg_backend_pid()');
 	foreach my $try (1 .. 100)
 	{
-		begin($holder, 'CREATE TEMP TABLE held (a int); DROP TABLE held');
+		$holder->query('BEGIN; CREATE TEMP TABLE held (a int) ON COMMIT DROP');
+		begin($holder, 'COMMIT');
 		sleep 0.02 + 0.001 * $try;
 		kill 'STOP', $pid;
-		# Whatever is inserted now stays where it is, if the holder sleeps at the right place.
-		my $end = $watch->query("SELECT pg_logical_emit_message(false, 'held', 'up')");
+		# Whatever is inserted now stays where it is, if the holder sleeps at the right place. At a
+		# wrong one it may hold a lock that is needed for that.
+		begin($watch, q{SELECT pg_logical_emit_message(false, 'held', 'up')});
 		sleep 0.3;
-		return bless { holder => $holder, pid => $pid, watch => $watch }
-		  if $watch->query("SELECT pg_current_wal_flush_lsn() < '$end'") eq 't';
+		my $answered = ended($watch);
+		if ($answered)
+		{
+			my $end = finish($watch);
+			return bless { holder => $holder, pid => $pid, watch => $watch }
+			  if $watch->query("SELECT pg_current_wal_flush_lsn() < '$end'") eq 't';
+		}
 		kill 'CONT', $pid;
 		finish($holder);
+		finish($watch) if !$answered;
 	}
 	die 'could not hold up a flush';
 }
