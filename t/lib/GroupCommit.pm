@@ -89,19 +89,19 @@ sub hold_flush
 		sleep 0.02 + 0.001 * $try;
 		kill 'STOP', $pid;
 		# Whatever is inserted now stays where it is, if the holder sleeps at the right place. At a
-		# wrong one it may hold a lock that is needed for that.
-		begin($watch, q{SELECT pg_logical_emit_message(false, 'held', 'up')});
-		sleep 0.3;
+		# wrong one it may hold a lock that is needed to find out.
+		begin($watch, <<'SQL' =~ s/\s*$//r);
+WITH inserted AS MATERIALIZED (
+	SELECT pg_logical_emit_message(false, 'held', 'up') AS up_to, pg_sleep(0.3))
+SELECT pg_current_wal_flush_lsn() < up_to FROM inserted
+SQL
+		wait_until(1, sub { ended($watch) });
 		my $answered = ended($watch);
-		if ($answered)
-		{
-			my $end = finish($watch);
-			return bless { holder => $holder, pid => $pid, watch => $watch }
-			  if $watch->query("SELECT pg_current_wal_flush_lsn() < '$end'") eq 't';
-		}
+		kill 'CONT', $pid if !$answered;
+		my $held = finish($watch) eq 't' && $answered;
+		return bless { holder => $holder, pid => $pid, watch => $watch } if $held;
 		kill 'CONT', $pid;
 		finish($holder);
-		finish($watch) if !$answered;
 	}
 	die 'could not hold up a flush';
 }
