@@ -842,6 +842,107 @@ COMMENT ON COLUMN ckpt_stats_stalls.top_wait_event_type IS
 COMMENT ON COLUMN ckpt_stats_stalls.top_wait_event IS
     'That wait; likewise.';
 
+CREATE FUNCTION ckpt_stats_group_commit(
+    OUT engaged bigint,
+    OUT skipped_asynchronous bigint,
+    OUT skipped_remote_apply bigint,
+    OUT skipped_standby bigint,
+    OUT skipped_two_phase bigint,
+    OUT skipped_unlogged bigint,
+    OUT skipped_background bigint,
+    OUT skipped_fsync bigint,
+    OUT flushes_led bigint,
+    OUT flushes_followed bigint,
+    OUT flushed_before bigint,
+    OUT group_size_mean double precision,
+    OUT group_size_p50 bigint,
+    OUT group_size_max bigint,
+    OUT flush_time double precision,
+    OUT wait_time double precision,
+    OUT wait_max_time double precision,
+    OUT reader_waits bigint,
+    OUT reader_wait_time double precision,
+    OUT predicted_gain_time double precision,
+    OUT stats_reset timestamp with time zone
+)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'ckpt_stats_group_commit'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+
+CREATE VIEW ckpt_stats_group_commit AS
+SELECT
+    s.engaged,
+    s.skipped_asynchronous,
+    s.skipped_remote_apply,
+    s.skipped_standby,
+    s.skipped_two_phase,
+    s.skipped_unlogged,
+    s.skipped_background,
+    s.skipped_fsync,
+    s.flushes_led,
+    s.flushes_followed,
+    s.flushed_before,
+    s.group_size_mean,
+    s.group_size_p50,
+    s.group_size_max,
+    s.flush_time,
+    s.wait_time,
+    s.wait_max_time,
+    s.reader_waits,
+    s.reader_wait_time,
+    s.predicted_gain_time,
+    s.stats_reset
+FROM ckpt_stats_group_commit() AS s;
+
+GRANT SELECT ON ckpt_stats_group_commit TO PUBLIC;
+
+COMMENT ON FUNCTION ckpt_stats_group_commit() IS
+    'Rows of the view ckpt_stats_group_commit.';
+COMMENT ON VIEW ckpt_stats_group_commit IS
+    'What group commits and readers did; one row.';
+COMMENT ON COLUMN ckpt_stats_group_commit.engaged IS
+    'Commits that released their locks before their record was flushed.';
+COMMENT ON COLUMN ckpt_stats_group_commit.skipped_asynchronous IS
+    'Commits that wait for no flush anyway: synchronous_commit is off.';
+COMMENT ON COLUMN ckpt_stats_group_commit.skipped_remote_apply IS
+    'Commits that kept their locks: synchronous_commit is remote_apply.';
+COMMENT ON COLUMN ckpt_stats_group_commit.skipped_standby IS
+    'Commits that kept their locks: they wait for a synchronous standby, and ckptflush.group_commit_sync_rep is off.';
+COMMENT ON COLUMN ckpt_stats_group_commit.skipped_two_phase IS
+    'Transactions that were prepared for a two-phase commit.';
+COMMENT ON COLUMN ckpt_stats_group_commit.skipped_unlogged IS
+    'Commits that wait for no flush anyway: they wrote to temporary or unlogged tables only.';
+COMMENT ON COLUMN ckpt_stats_group_commit.skipped_background IS
+    'Commits of processes that serve no client, such as autovacuum and apply workers.';
+COMMENT ON COLUMN ckpt_stats_group_commit.skipped_fsync IS
+    'Commits that wait for no flush anyway: fsync is off.';
+COMMENT ON COLUMN ckpt_stats_group_commit.flushes_led IS
+    'Flushes that a group commit has waited for: each counted by the first that came back from it.';
+COMMENT ON COLUMN ckpt_stats_group_commit.flushes_followed IS
+    'Group commits that were served by a flush which another one came back from first.';
+COMMENT ON COLUMN ckpt_stats_group_commit.flushed_before IS
+    'Group commits that were flushed already when they were to wait.';
+COMMENT ON COLUMN ckpt_stats_group_commit.group_size_mean IS
+    'Group commits served by a flush, on average; NULL before the second flush.';
+COMMENT ON COLUMN ckpt_stats_group_commit.group_size_p50 IS
+    'The same: half of the flushes have served so many, or fewer.';
+COMMENT ON COLUMN ckpt_stats_group_commit.group_size_max IS
+    'The same: the most.';
+COMMENT ON COLUMN ckpt_stats_group_commit.flush_time IS
+    'Time of these flushes, in milliseconds, each as long as the first that came back from it has waited.';
+COMMENT ON COLUMN ckpt_stats_group_commit.wait_time IS
+    'Time that group commits have waited without their locks, in milliseconds.';
+COMMENT ON COLUMN ckpt_stats_group_commit.wait_max_time IS
+    'The longest such wait, in milliseconds; NULL if there was none.';
+COMMENT ON COLUMN ckpt_stats_group_commit.reader_waits IS
+    'Times that a reader waited until what it had seen was durable.';
+COMMENT ON COLUMN ckpt_stats_group_commit.reader_wait_time IS
+    'Time of these waits, in milliseconds.';
+COMMENT ON COLUMN ckpt_stats_group_commit.predicted_gain_time IS
+    'Time that processes were found waiting for a row whose owner had only its flush or its standby to wait for, in milliseconds: what group commit would save. Sampled, whether it is on or off.';
+COMMENT ON COLUMN ckpt_stats_group_commit.stats_reset IS
+    'When these figures were reset; NULL if never since the server started.';
+
 CREATE FUNCTION ckpt_stats_workers(
     OUT name text,
     OUT pid integer,

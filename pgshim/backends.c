@@ -14,6 +14,7 @@
 #include "parser/analyze.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
+#include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "tcop/utility.h"
 #include "utils/backend_status.h"
@@ -220,6 +221,50 @@ int32
 ckf_wait_is_client(uint32 wait)
 {
 	return wait == WAIT_EVENT_CLIENT_READ;
+}
+
+/* Is it the wait for a row that another transaction has changed (heapam.c:heap_acquire_tuplock)? */
+int32
+ckf_row_wait(uint32 wait)
+{
+	if (wait == (PG_WAIT_LOCK | LOCKTAG_TRANSACTION))
+		return CKF_ROW_OWNER;
+	return wait == (PG_WAIT_LOCK | LOCKTAG_TUPLE) ? CKF_ROW_TURN : CKF_ROW_NONE;
+}
+
+/* Has a process that is to commit only its flush, or its standby, to wait for? */
+static bool
+only_flushes(uint32 wait)
+{
+	return wait == WAIT_EVENT_WAL_SYNC || wait == WAIT_EVENT_WAL_WRITE ||
+		wait == WAIT_EVENT_SYNC_REP || wait == (PG_WAIT_LWLOCK | WALWriteLock->tranche);
+}
+
+/*
+ * Does a process wait for the end of a transaction that has only its flush to wait for? Read
+ * without a lock. The LOCK may have been given to another object meanwhile, but stays in shared
+ * memory: the answer may be wrong once in a while, and it is a sample.
+ */
+int32
+ckf_waits_for_flush(int32 number)
+{
+	const LOCK *lock = *(LOCK *const volatile *) &GetPGProcByNumber(number)->waitLock;
+	LOCKTAG		tag;
+	int			all = MaxBackends;
+
+	if (lock == NULL)
+		return false;
+	tag = lock->tag;
+	if (tag.locktag_type != LOCKTAG_TRANSACTION || tag.locktag_field1 == 0)
+		return false;
+	for (int i = 0; i < all; i++)
+	{
+		const PGPROC *proc = GetPGProcByNumber(i);
+
+		if (*(const volatile TransactionId *) &proc->xid == tag.locktag_field1)
+			return only_flushes(*(const volatile uint32 *) &proc->wait_event_info);
+	}
+	return false;
 }
 
 /* NULL when there is no wait. */

@@ -28,6 +28,14 @@ typedef enum ckf_step
 typedef int32 (*ckf_enter) (int32 step);
 typedef void (*ckf_leave) (int32 step, int32 outer);
 
+/* What of a row a process waits for. */
+typedef enum ckf_row
+{
+	CKF_ROW_NONE = 0,
+	CKF_ROW_TURN = 1,			/* its turn: another one waits for the row already */
+	CKF_ROW_OWNER = 2			/* the end of the transaction that has changed it */
+} ckf_row;
+
 /* A process of the server and what it waits for: wait_event_info, 0 if for nothing. */
 typedef struct ckf_process
 {
@@ -40,6 +48,8 @@ extern void ckf_watch_commands(ckf_enter enter, ckf_leave leave);
 extern int32 ckf_processes(ckf_process *target, int32 room);
 extern void ckf_processes_again(ckf_process *known, int32 count);
 extern int32 ckf_wait_is_client(uint32 wait);
+extern int32 ckf_row_wait(uint32 wait);
+extern int32 ckf_waits_for_flush(int32 number);
 extern const char *ckf_wait_type(uint32 wait);
 extern const char *ckf_wait_event(uint32 wait);
 extern int32 ckf_backends_read(void);

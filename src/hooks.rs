@@ -1,15 +1,16 @@
 //! The server's hooks that ckptflush takes, each chained to the one before it.
 //!
-//! *Runs in:* the postmaster installs them; the log hook runs in every process,
-//! the shared memory hook in the postmaster. *Reads and writes:* the hook pointers.
+//! *Runs in:* the postmaster installs them; the log hook and the ends of transactions run in every
+//! process, the shared memory hook in the postmaster. *Reads and writes:* the hook pointers.
 //! *Never:* does the work itself: it asks the room whose job it is.
 
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 
 use crate::monitor::checkpointer::Heard;
+use crate::pgshim::commit as transactions;
 use crate::process::{self, ProcessCell};
-use crate::{flush, loglevel, monitor, observe, shmem};
+use crate::{commit, flush, loglevel, monitor, observe, shmem};
 
 static PREVIOUS_LOG: ProcessCell<pg_sys::emit_log_hook_type> = ProcessCell::new(None);
 static PREVIOUS_SHMEM: ProcessCell<pg_sys::shmem_startup_hook_type> = ProcessCell::new(None);
@@ -26,6 +27,46 @@ pub(crate) fn install() {
     unsafe { pg_sys::shmem_startup_hook = Some(shmem_startup) };
     observe::commits::install();
     observe::commands::install();
+    commit::install();
+    // SAFETY: registers a function of this library, which is never unloaded.
+    unsafe { pg_sys::RegisterXactCallback(Some(transaction), std::ptr::null_mut()) };
+    transactions::watch_release(locks_released);
+}
+
+/// xact.c calls this at the ends of transactions. Nothing below raises: after the commit record
+/// an ERROR would be a PANIC.
+#[pg_guard]
+unsafe extern "C-unwind" fn transaction(
+    event: pg_sys::XactEvent::Type,
+    _argument: *mut std::ffi::c_void,
+) {
+    match event {
+        pg_sys::XactEvent::XACT_EVENT_PRE_COMMIT => {
+            observe::commits::begins();
+            commit::begins();
+        }
+        pg_sys::XactEvent::XACT_EVENT_PRE_PREPARE => {
+            observe::commits::begins();
+            commit::prepares();
+        }
+        // What is not durable yet ends in `locks_released`.
+        pg_sys::XactEvent::XACT_EVENT_COMMIT if commit::visible() => {}
+        pg_sys::XactEvent::XACT_EVENT_COMMIT | pg_sys::XactEvent::XACT_EVENT_PREPARE => {
+            observe::commits::ends();
+        }
+        pg_sys::XactEvent::XACT_EVENT_ABORT => {
+            commit::aborted();
+            observe::commits::aborted();
+        }
+        _ => {}
+    }
+}
+
+/// resowner.c: a committed transaction has released its locks; its client knows nothing yet.
+extern "C" fn locks_released() {
+    if commit::wait() {
+        observe::commits::ends();
+    }
 }
 
 /// elog.c:EmitErrorReport calls this for every record on its way to the server's log.

@@ -9,7 +9,8 @@
 //! segment into rows.
 //!
 //! ```text
-//!   backends ────── hooks ── observe::commits ───────┐ times of commits
+//!   backends ────── hooks ─┬ observe::commits ───────┐ times of commits
+//!                          ├ commit ─────────────────┤ what is not durable yet; waits for it
 //!   checkpointer ── hooks ─┬ monitor::checkpointer ──┤ events, sync times
 //!                          └ flush::checkpointer ────┤ takeover; pauses between fsyncs
 //!                                                    ▼
@@ -40,6 +41,7 @@
 //! | [`monitor`] | checkpoints: begin, progress, per-file syncs, end |
 //! | [`flush`] | planned writeback: the flusher, and its part in the checkpointer |
 //! | [`observe`] | what backends do: their commits |
+//! | [`commit`] | group commit: locks are free before the flush |
 //! | [`worker`] | registration and skeleton of the background workers |
 //! | [`views`] | one file per view: snapshot to rows |
 //! | [`worklist`] | the checkpointer's work list, followed |
@@ -53,6 +55,7 @@
 // A server loads this library, no crate links it: its documentation is for those who read on.
 #![allow(rustdoc::private_intra_doc_links)]
 
+mod commit;
 mod compat;
 mod error;
 mod flush;

@@ -6,13 +6,15 @@
 //! [`core_counters`]; writes nothing of it but a latch in [`wake`].
 //! *Never:* keeps state; lets a raw pointer out.
 //!
-//! With [`backends`] the only place with `extern` blocks. The structs mirror pgshim/pgshim.h.
+//! With [`backends`] and [`commit`] the only place with `extern` blocks. The structs mirror
+//! pgshim/pgshim.h.
 
 use std::ffi::{CStr, c_char};
 
 use pacing::frontier::{Flag, Item};
 
 pub(crate) mod backends;
+pub(crate) mod commit;
 
 mod raw {
     use std::ffi::c_char;

@@ -10,7 +10,7 @@ use std::ffi::{CStr, CString};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
+use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting, PostgresGucEnum};
 use pgrx::pg_sys;
 
 static ENABLED: GucSetting<bool> = GucSetting::<bool>::new(true);
@@ -27,6 +27,39 @@ static HISTORY_SIZE: GucSetting<i32> = GucSetting::<i32>::new(1000);
 static FILES_SIZE: GucSetting<i32> = GucSetting::<i32>::new(8192);
 static SEGMENT_DIRECTORY: GucSetting<Option<CString>> =
     GucSetting::<Option<CString>>::new(Some(c"/dev/shm"));
+
+static GROUP_COMMIT: GucSetting<bool> = GucSetting::<bool>::new(false);
+static GROUP_COMMIT_READERS: GucSetting<Readers> = GucSetting::<Readers>::new(Readers::Commit);
+static GROUP_COMMIT_SYNC_REP: GucSetting<bool> = GucSetting::<bool>::new(false);
+
+/// What a session may be told of group commits that are not durable yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PostgresGucEnum)]
+pub(crate) enum Readers {
+    /// Anything.
+    #[name = c"relaxed"]
+    Relaxed,
+    /// At the end of a transaction what it has seen is durable.
+    #[name = c"commit"]
+    Commit,
+    /// What a statement returns is durable.
+    #[name = c"statement"]
+    Statement,
+}
+
+/// `ckptflush.group_commit`: locks are free before the flush.
+pub(crate) fn group_commit() -> bool {
+    GROUP_COMMIT.get()
+}
+
+/// `ckptflush.group_commit_readers`: what this session may be told.
+pub(crate) fn group_commit_readers() -> Readers {
+    GROUP_COMMIT_READERS.get()
+}
+
+/// `ckptflush.group_commit_sync_rep`: before the answer of a synchronous standby, too.
+pub(crate) fn group_commit_sync_rep() -> bool {
+    GROUP_COMMIT_SYNC_REP.get()
+}
 
 /// `ckptflush.enabled`: the master switch.
 pub(crate) fn enabled() -> bool {
@@ -100,6 +133,7 @@ pub(crate) fn define() {
     define_switches();
     define_observation();
     define_flush();
+    define_group_commit();
     // A setting that sizes shared memory can be defined only while it can still take effect
     // (guc.c:init_custom_variable refuses it afterwards).
     if crate::process::preloading() {
@@ -199,6 +233,35 @@ fn define_flush() {
         0.0,
         0.5,
         GucContext::Sighup,
+        GucFlags::default(),
+    );
+}
+
+fn define_group_commit() {
+    GucRegistry::define_bool_guc(
+        c"ckptflush.group_commit",
+        c"Releases a commit's locks before its WAL record is flushed.",
+        c"The client is told of the commit when it is durable, as ever. Others may see it before: \
+          ckptflush.group_commit_readers says which.",
+        &GROUP_COMMIT,
+        GucContext::Suset,
+        GucFlags::default(),
+    );
+    GucRegistry::define_enum_guc(
+        c"ckptflush.group_commit_readers",
+        c"Sets when a session waits until what it has read is durable.",
+        c"\"relaxed\": never; \"commit\": at the end of its transaction; \"statement\": before a \
+          statement returns rows.",
+        &GROUP_COMMIT_READERS,
+        GucContext::Userset,
+        GucFlags::default(),
+    );
+    GucRegistry::define_bool_guc(
+        c"ckptflush.group_commit_sync_rep",
+        c"Releases a commit's locks before synchronous standbys have answered, too.",
+        c"When off, a commit that waits for synchronous standbys is none of group commit's.",
+        &GROUP_COMMIT_SYNC_REP,
+        GucContext::Suset,
         GucFlags::default(),
     );
 }

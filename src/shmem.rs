@@ -16,6 +16,8 @@ use crate::{pgshim, server, settings};
 
 static SEGMENT: ProcessCell<Option<&'static Segment>> = ProcessCell::new(None);
 static GENERATION: ProcessCell<u64> = ProcessCell::new(0);
+/// This process's number among the server's processes, asked for once.
+static SLOT: ProcessCell<Option<usize>> = ProcessCell::new(None);
 
 /// The segment of this server; `None` when the library was not preloaded.
 pub(crate) fn segment() -> Option<&'static Segment> {
@@ -31,6 +33,15 @@ pub(crate) fn require() -> &'static Segment {
             unreachable!("ERROR does not return")
         }
     }
+}
+
+/// Which of the parts and slots for backends are this process's.
+pub(crate) fn slot() -> usize {
+    SLOT.get().unwrap_or_else(|| {
+        let slot = pgshim::my_proc_number() as usize;
+        SLOT.set(Some(slot));
+        slot
+    })
 }
 
 /// Create the segment. From the shared memory hook: at start, and again after a crash, when

@@ -5,8 +5,9 @@
 //! *Never:* takes a lock, allocates, or raises.
 //!
 //! xact.c:CommitTransaction calls back just before RecordTransactionCommit and soon after it:
-//! between lies the WAL flush, and with synchronous replication the standby's answer. A
-//! transaction without an xid writes no commit record and waits for nothing.
+//! between lies the WAL flush, and with synchronous replication the standby's answer. With group
+//! commit these come later, and so does the end that [`crate::hooks`] tells of. A transaction
+//! without an xid writes no commit record and waits for nothing.
 
 use pgrx::pg_sys;
 use pgrx::prelude::*;
@@ -32,49 +33,39 @@ pub(super) struct Commit {
 
 static COMMITTING: ProcessCell<Option<Commit>> = ProcessCell::new(None);
 
-/// Called from `_PG_init` in the postmaster: children inherit the callbacks by fork.
+/// Called from `_PG_init` in the postmaster: children inherit the callback by fork. The ends of
+/// transactions come from [`crate::hooks`].
 pub(crate) fn install() {
     // SAFETY: registers a function of this library, which is never unloaded.
-    unsafe { pg_sys::RegisterXactCallback(Some(transaction), std::ptr::null_mut()) };
-    // SAFETY: likewise.
     unsafe { pg_sys::RegisterSubXactCallback(Some(subtransaction), std::ptr::null_mut()) };
 }
 
-#[pg_guard]
-unsafe extern "C-unwind" fn transaction(
-    event: pg_sys::XactEvent::Type,
-    _argument: *mut std::ffi::c_void,
-) {
-    match event {
-        pg_sys::XactEvent::XACT_EVENT_PRE_COMMIT | pg_sys::XactEvent::XACT_EVENT_PRE_PREPARE => {
-            // SAFETY: reads the current transaction's state, in a transaction.
-            let xid = unsafe { pg_sys::GetTopTransactionIdIfAny() };
-            let began = Instant::now();
-            COMMITTING.set(settings::enabled().then_some(Commit {
-                began,
-                ended: began,
-                writes: xid != pg_sys::TransactionId::from(0),
-            }));
-        }
-        pg_sys::XactEvent::XACT_EVENT_COMMIT | pg_sys::XactEvent::XACT_EVENT_PREPARE => {
-            if let (Some(commit), Some(segment)) = (COMMITTING.get(), shmem::segment()) {
-                COMMITTING.set(None);
-                committed(
-                    segment,
-                    &Commit {
-                        ended: Instant::now(),
-                        ..commit
-                    },
-                );
-            }
-        }
-        pg_sys::XactEvent::XACT_EVENT_ABORT => {
-            COMMITTING.set(None);
-            if let Some(segment) = shmem::segment().filter(|_| settings::enabled()) {
-                rolled_back(segment);
-            }
-        }
-        _ => {}
+/// The transaction is about to make its commit record, or to be prepared.
+pub(crate) fn begins() {
+    // SAFETY: reads the current transaction's state, in a transaction.
+    let xid = unsafe { pg_sys::GetTopTransactionIdIfAny() };
+    let began = Instant::now();
+    COMMITTING.set(settings::enabled().then_some(Commit {
+        began,
+        ended: began,
+        writes: xid != pg_sys::TransactionId::from(0),
+    }));
+}
+
+/// It is as durable as it was asked to be.
+pub(crate) fn ends() {
+    if let (Some(commit), Some(segment)) = (COMMITTING.get(), shmem::segment()) {
+        COMMITTING.set(None);
+        let ended = Instant::now();
+        committed(segment, &Commit { ended, ..commit });
+    }
+}
+
+/// It was rolled back.
+pub(crate) fn aborted() {
+    COMMITTING.set(None);
+    if let Some(segment) = shmem::segment().filter(|_| settings::enabled()) {
+        rolled_back(segment);
     }
 }
 

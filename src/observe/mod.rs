@@ -8,31 +8,20 @@
 //! |---|---|---|
 //! | [`commits`] | backends | how long commits and transactions take |
 //! | [`commands`] | backends | what commands take: parse, plan, execute, and so on |
-//! | [`sampler`] | monitor | looks at all processes, and tells the next three |
+//! | [`sampler`] | monitor | looks at all processes, and tells the next four |
 //! | [`waits`] | monitor | what they wait for |
+//! | [`flush_locks`] | monitor | how long they wait for a row because of a flush |
 //! | [`stalls`] | monitor | when active backends commit nothing |
 //! | [`timeline`] | monitor | one row per second |
 //! | [`victims`] | monitor | what a checkpoint did to the transactions |
 
 pub(crate) mod commands;
 pub(crate) mod commits;
+mod flush_locks;
 pub(crate) mod sampler;
 mod stalls;
 mod timeline;
 pub(crate) mod victims;
 mod waits;
 
-use crate::pgshim;
-use crate::process::ProcessCell;
-
-/// This process's number among the server's processes, asked for once.
-static SLOT: ProcessCell<Option<usize>> = ProcessCell::new(None);
-
-/// Which of the parts and slots for backends are this process's.
-fn slot() -> usize {
-    SLOT.get().unwrap_or_else(|| {
-        let slot = pgshim::my_proc_number() as usize;
-        SLOT.set(Some(slot));
-        slot
-    })
-}
+use crate::shmem::slot;

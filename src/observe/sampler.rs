@@ -1,7 +1,7 @@
 //! Looks at all processes of the server, often: who is at work, and what each waits for.
 //!
 //! *Runs in:* the monitor. *Reads and writes:* PGPROCs, without a lock; hands what it sees to
-//! [`super::waits`], [`super::stalls`] and [`super::timeline`].
+//! [`super::waits`], [`super::flush_locks`], [`super::stalls`] and [`super::timeline`].
 //! *Never:* asks a process anything: each look is two words of each, and a cache line.
 
 use std::collections::HashMap;
@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use statseg::{Ended, Metric, Segment, Text};
 
+use super::flush_locks::FlushLocks;
 use super::stalls::{Active, Look, Stalls};
 use super::timeline::Timeline;
 use super::waits::Waits;
@@ -62,6 +63,7 @@ pub(crate) struct Sampler {
     last_active: Instant,
     next: Instant,
     waits: Waits,
+    flush_locks: FlushLocks,
     stalls: Stalls,
     timeline: Timeline,
 }
@@ -85,6 +87,7 @@ impl Sampler {
             last_active: now,
             next: now,
             waits: Waits::start(segment),
+            flush_locks: FlushLocks::default(),
             stalls: Stalls::start(segment, now_us()),
             timeline: Timeline::start(segment),
         }
@@ -124,6 +127,7 @@ impl Sampler {
             backends::look_again(&mut self.found);
         }
         self.sample(now, at);
+        self.flush_locks.look(self.segment, &self.found, now);
         let view = self.segment.view();
         self.stalls.look(&Look {
             now: at,

@@ -26,6 +26,8 @@ mod raw {
         pub(super) fn ckf_processes(target: *mut Process, room: i32) -> i32;
         pub(super) fn ckf_processes_again(known: *mut Process, count: i32);
         pub(super) fn ckf_wait_is_client(wait: u32) -> i32;
+        pub(super) fn ckf_row_wait(wait: u32) -> i32;
+        pub(super) fn ckf_waits_for_flush(number: i32) -> i32;
         pub(super) fn ckf_statement_start() -> i64;
         pub(super) fn ckf_transaction_start() -> i64;
     }
@@ -133,6 +135,31 @@ pub(crate) fn look_again(found: &mut [Process]) {
 pub(crate) fn is_client(wait: u32) -> bool {
     // SAFETY: compares a number.
     unsafe { raw::ckf_wait_is_client(wait) != 0 }
+}
+
+/// What of a row a process waits for (backends.h:ckf_row).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum RowWait {
+    /// Its turn: another one waits for the row already.
+    Turn,
+    /// The end of the transaction that has changed it.
+    Owner,
+}
+
+/// Is it the wait for a row?
+pub(crate) fn row_wait(wait: u32) -> Option<RowWait> {
+    // SAFETY: compares a number.
+    match unsafe { raw::ckf_row_wait(wait) } {
+        1 => Some(RowWait::Turn),
+        2 => Some(RowWait::Owner),
+        _ => None,
+    }
+}
+
+/// Does a process wait for the end of a transaction that has only its flush to wait for?
+pub(crate) fn waits_for_flush(process: &Process) -> bool {
+    // SAFETY: the number is one that the C side gave.
+    unsafe { raw::ckf_waits_for_flush(process.number) != 0 }
 }
 
 /// Type and name of a wait; none of 0, which is no wait.

@@ -12,6 +12,7 @@ mod commands;
 mod counters;
 mod files;
 mod flush;
+mod group_commit;
 mod histogram;
 mod history;
 mod info;
@@ -78,6 +79,11 @@ view!(
     history::rows
 );
 view!(ckpt_stats_flush, pg_finfo_ckpt_stats_flush, flush::rows);
+view!(
+    ckpt_stats_group_commit,
+    pg_finfo_ckpt_stats_group_commit,
+    group_commit::rows
+);
 view!(ckpt_stats_files, pg_finfo_ckpt_stats_files, files::rows);
 view!(
     ckpt_stats_counters,

@@ -195,6 +195,8 @@ metrics! {
         "Samples of waits that found no room in the table";
     SampleTime "sample_time" Statistic Monitor "ns"
         "Time the monitor worked to sample all backends once";
+    FlushLockTime "flush_lock_time" Counter Monitor "ns"
+        "Time that processes waited for a row whose owner only waited for its flush or its standby";
     WritebackBytes "writeback_bytes" Counter Flusher "bytes"
         "Bytes of dirty pages whose writeback the flusher started";
     WritebackCalls "writeback_calls" Counter Flusher "count"
@@ -265,6 +267,36 @@ metrics! {
         "From the begin of a transaction to its end, in a checkpoint's write phase";
     TransactionSyncing "transaction_time_syncing" Statistic Backends "ns"
         "From the begin of a transaction to its end, in a checkpoint's sync phase";
+    GroupCommits "group_commits" Counter Backends "count"
+        "Commits whose locks were free before their record was flushed";
+    GroupSkippedAsynchronous "group_commits_skipped_asynchronous" Counter Backends "count"
+        "Commits that wait for no flush anyway: synchronous_commit is off";
+    GroupSkippedRemoteApply "group_commits_skipped_remote_apply" Counter Backends "count"
+        "Commits that kept their locks: synchronous_commit is remote_apply";
+    GroupSkippedStandby "group_commits_skipped_standby" Counter Backends "count"
+        "Commits that kept their locks because they wait for a synchronous standby";
+    GroupSkippedTwoPhase "group_commits_skipped_two_phase" Counter Backends "count"
+        "Transactions that were prepared for a two-phase commit";
+    GroupSkippedUnlogged "group_commits_skipped_unlogged" Counter Backends "count"
+        "Commits that wait for no flush anyway: they wrote to temporary or unlogged tables only";
+    GroupSkippedBackground "group_commits_skipped_background" Counter Backends "count"
+        "Commits of processes that serve no client";
+    GroupSkippedFsync "group_commits_skipped_fsync" Counter Backends "count"
+        "Commits that wait for no flush anyway: fsync is off";
+    GroupFlushes "group_commit_flushes" Counter Backends "count"
+        "Flushes that a group commit has waited for";
+    GroupFollowers "group_commit_followers" Counter Backends "count"
+        "Group commits served by a flush that another one has come back from first";
+    GroupFlushedBefore "group_commit_flushed_before" Counter Backends "count"
+        "Group commits that were flushed already when they were to wait";
+    GroupSize "group_commit_size" Statistic Backends "count"
+        "Group commits served by a flush";
+    GroupFlushTime "group_commit_flush_time" Statistic Backends "ns"
+        "Time a flush took for the first group commit that came back from it";
+    GroupWaitTime "group_commit_wait_time" Statistic Backends "ns"
+        "Time a group commit waited, without locks, until it was durable";
+    GroupReaderWaitTime "group_commit_reader_wait_time" Statistic Backends "ns"
+        "Time a reader waited until what it had seen was durable";
 }
 
 impl Metric {

@@ -11,6 +11,7 @@ use crate::activity::ACTIVITY_WORDS;
 use crate::catalog::{Group, METRICS, MetricKind};
 use crate::commit_windows::COMMIT_WINDOW_WORDS;
 use crate::files::WAYS;
+use crate::in_flight::GROUP_COMMIT_WORDS;
 use crate::observed::{Second, Stall, WaitRow};
 use crate::record::RecordType;
 use crate::records::{
@@ -324,6 +325,7 @@ impl Plan {
             part(SectionKind::Record, "stall", stride::<Stall>(), 1),
             part(SectionKind::Ring, "stalls", stride::<Stall>(), STALLS),
             part(SectionKind::Records, "waits", stride::<WaitRow>(), WAITS),
+            part(SectionKind::Words, "group_commit", GROUP_COMMIT_WORDS, 1),
         ]);
         sections
     }

@@ -15,6 +15,7 @@
 //!    records, observed                       of the server; of its backends
 //!    ring, files, file_key                   the last so many; a table of files
 //!    commit_windows                          the commits of each tenth of a second
+//!    in_flight                               group commits that are visible, not yet durable
 //!    activity                                transactions ended, process by process
 //!    waits                                   what backends were found waiting for
 //!    control, reset                          resets, by baseline, floor and epoch
@@ -38,6 +39,7 @@ mod field;
 mod file_key;
 mod files;
 pub mod histogram;
+mod in_flight;
 mod layout;
 mod observed;
 mod parse;
@@ -83,6 +85,7 @@ pub use error::{AttachError, CreateError, Foreign, OsError};
 pub use field::{Field, FieldType};
 pub use file_key::{FileEntry, FileKey, FileStats};
 pub use files::{FilesTable, FilesWriter, Placement};
+pub use in_flight::{Durability, Flushes, InFlight, Served};
 pub use layout::{Config, HEADER_BYTES, LAYOUT_VERSION, MAGIC, required_bytes};
 pub use observed::{Second, Stall, WaitRow};
 pub use record::{Record, RecordType, RecordWriter};

@@ -8,8 +8,8 @@ use crate::control::{ResetBusy, ResetGuard};
 use crate::record::record;
 use crate::statistic::FIRST_EPOCH;
 use crate::{
-    CommitWindows, CommitWindowsWriter, Counter, MetricKind, Ring, RingWriter, Statistic, Torn,
-    Value,
+    CommitWindows, CommitWindowsWriter, Counter, Durability, InFlight, MetricKind, Ring,
+    RingWriter, Statistic, Torn, Value,
 };
 pub use loom::sync::atomic::AtomicU64;
 
@@ -110,4 +110,10 @@ pub fn locked<T>(lock: &AtomicU64, pid: u32, work: impl FnOnce() -> T) -> Result
 #[must_use]
 pub fn commit_windows(words: &[AtomicU64]) -> CommitWindowsWriter<'_> {
     CommitWindowsWriter::new(CommitWindows::new(words))
+}
+
+/// Group commits on the way to their flush.
+#[must_use]
+pub fn in_flight(words: &[AtomicU64]) -> InFlight<'_> {
+    InFlight::new(words, Durability::Flush).expect("there are words")
 }

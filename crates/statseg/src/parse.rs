@@ -13,6 +13,7 @@ use crate::activity::ACTIVITY_WORDS;
 use crate::catalog::{METRICS, Metric, MetricKind};
 use crate::commit_windows::COMMIT_WINDOW_WORDS;
 use crate::files::WAYS;
+use crate::in_flight::GROUP_COMMIT_WORDS;
 use crate::layout::{
     ALIGN_WORDS, CONTROL_WORDS, METRIC_ENTRY_WORDS, SECTION_ENTRY_WORDS, SLOT_HEADER_WORDS,
     Section, SectionKind, header,
@@ -73,6 +74,7 @@ pub(crate) struct Sections {
     pub(crate) stall: Section,
     pub(crate) stalls: Section,
     pub(crate) waits: Section,
+    pub(crate) group_commit: Section,
 }
 
 /// All places of a segment, checked.
@@ -162,6 +164,7 @@ impl Sections {
             stall: find("stall", SectionKind::Record, Stall::WORDS)?,
             stalls: find("stalls", SectionKind::Ring, Stall::WORDS)?,
             waits: find("waits", SectionKind::Records, WaitRow::WORDS)?,
+            group_commit: find("group_commit", SectionKind::Words, GROUP_COMMIT_WORDS)?,
         })
     }
 }

@@ -13,6 +13,7 @@ use crate::commit_windows::CommitWindowsWriter;
 use crate::control::ResetBusy;
 use crate::error::OsError;
 use crate::files::FilesWriter;
+use crate::in_flight::{Durability, Flushes, InFlight};
 use crate::layout::{Section, header};
 use crate::mapping::Mapping;
 use crate::observed::{Second, Stall};
@@ -282,6 +283,21 @@ impl Segment {
     #[must_use]
     pub fn waits(&self) -> WaitsWriter<'_> {
         WaitsWriter::new(self.view().waits())
+    }
+
+    /// Group commits that are on their way to a kind of durability. Writers: all backends that
+    /// commit.
+    #[inline]
+    #[must_use]
+    pub fn in_flight(&self, what: Durability) -> Option<InFlight<'_>> {
+        InFlight::new(self.view().group_commit(), what)
+    }
+
+    /// The flushes that have served group commits. Writers: all backends that commit.
+    #[inline]
+    #[must_use]
+    pub fn flushes(&self) -> Option<Flushes<'_>> {
+        Flushes::new(self.view().group_commit())
     }
 
     /// Resets. For any process of the server; no writer is disturbed.

@@ -296,6 +296,12 @@ impl<'a> View<'a> {
         )
     }
 
+    /// The words of group commits.
+    #[inline]
+    pub(crate) fn group_commit(&self) -> &'a [AtomicU64] {
+        self.part(&self.layout.sections.group_commit, 0)
+    }
+
     /// The files the flusher started writeback for.
     #[must_use]
     pub fn files_flushed(&self) -> FilesTable<'a> {

@@ -18,6 +18,9 @@ use loom::thread;
 use statseg::STATISTIC_WORDS;
 use statseg::model::{self, Pair};
 
+#[path = "loom/in_flight.rs"]
+mod in_flight;
+
 #[path = "loom/commit_windows.rs"]
 mod commit_windows;
 

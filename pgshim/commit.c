@@ -1,0 +1,305 @@
+/*
+ * commit.c - group commit: the state of a commit, the wait for its durability, and the hooks where
+ * a reader tells what it has seen.
+ *
+ * Runs in: every backend. An error that leaves a hook by its jump passes C only: the Rust side is
+ * called before and after a wait or a step, never around it.
+ */
+#include "commit.h"
+
+#include "access/transam.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "access/xlog_internal.h"
+#include "executor/executor.h"
+#include "executor/tstoreReceiver.h"
+#include "miscadmin.h"
+#include "nodes/parsenodes.h"
+#include "replication/logicalworker.h"
+#include "replication/syncrep.h"
+#include "replication/walsender.h"
+#include "replication/walsender_private.h"
+#include "tcop/utility.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+#include "utils/snapmgr.h"
+#include "utils/tuplestore.h"
+
+#include "compat.h"
+
+static ckf_released locks_released;
+static ckf_reader reader;
+
+static ExecutorRun_hook_type previous_run;
+static ProcessUtility_hook_type previous_utility;
+
+/* Does a commit of this process wait for standbys, as far as its own settings tell? */
+static bool
+waits_for_standby(void)
+{
+	return SyncRepRequested() && SyncRepStandbyNames != NULL && SyncRepStandbyNames[0] != '\0';
+}
+
+void
+ckf_commit_facts(ckf_commit *facts)
+{
+	facts->writes = TransactionIdIsValid(GetTopTransactionIdIfAny());
+	facts->logged = XactLastRecEnd != 0;
+	facts->level = synchronous_commit;
+	facts->synced = enableFsync;
+	facts->standby = waits_for_standby();
+	facts->applies = IsLogicalWorker();
+}
+
+/*
+ * The variable, not the setting: the setting's assign hook would change what a commit asks of a
+ * standby (syncrep.c:assign_synchronous_commit).
+ */
+void
+ckf_set_commit_level(int32 level)
+{
+	synchronous_commit = level;
+}
+
+/* In XACT_EVENT_COMMIT: where the record of the commit ends, 0 if it has none. */
+uint64
+ckf_commit_end(void)
+{
+	return TransactionIdIsValid(GetTopTransactionIdIfAny()) ? XactLastCommitEnd : 0;
+}
+
+/* Does a commit flush its record at all, by the process's settings? */
+int32
+ckf_commit_flushes(void)
+{
+	return synchronous_commit > SYNCHRONOUS_COMMIT_OFF;
+}
+
+/* Has the transaction looked at any table? */
+int32
+ckf_took_snapshot(void)
+{
+	return FirstSnapshotSet;
+}
+
+/*
+ * The end of all WAL inserted so far. GetXLogInsertRecPtr gives the place of the next record, which
+ * may be behind the header of a page that has nothing else yet: up to there nothing can be
+ * flushed (xlog.c:XLogBytePosToEndRecPtr).
+ */
+uint64
+ckf_insert_end(void)
+{
+	XLogRecPtr	next = GetXLogInsertRecPtr();
+	uint32		header = XLogSegmentOffset(next, wal_segment_size) < XLOG_BLCKSZ ?
+		SizeOfXLogLongPHD : SizeOfXLogShortPHD;
+
+	return next % XLOG_BLCKSZ == header ? next - header : next;
+}
+
+uint64
+ckf_flush_end(void)
+{
+	return GetFlushRecPtr(NULL);
+}
+
+/*
+ * Has the standby that this process's commits would wait for confirmed that position? Read without
+ * SyncRepLock: the word only grows, and whoever sees an old value takes the lock then.
+ */
+static bool
+standby_has(XLogRecPtr position)
+{
+	int			mode;
+
+	if (position == 0 || !waits_for_standby())
+		return true;
+	mode = synchronous_commit == SYNCHRONOUS_COMMIT_REMOTE_WRITE ? SYNC_REP_WAIT_WRITE :
+		synchronous_commit == SYNCHRONOUS_COMMIT_REMOTE_APPLY ? SYNC_REP_WAIT_APPLY :
+		SYNC_REP_WAIT_FLUSH;
+	return position <= ((volatile WalSndCtlData *) WalSndCtl)->lsn[mode];
+}
+
+int32
+ckf_is_durable(const ckf_durable *target)
+{
+	return (target->flush == 0 || !XLogNeedsFlush(target->flush)) && standby_has(target->standby);
+}
+
+/*
+ * Wait for a commit that is visible already: it cannot be taken back, so what fails here is a
+ * PANIC, as in xact.c:RecordTransactionCommit. Interrupts are held, as they are there. It
+ * allocates nothing, and uses no resource owner.
+ */
+void
+ckf_wait_durable(const ckf_durable *target)
+{
+	if (target->flush != 0 && XLogNeedsFlush(target->flush))
+	{
+		START_CRIT_SECTION();
+		XLogFlush(target->flush);
+		END_CRIT_SECTION();
+	}
+	if (target->standby != 0)
+		SyncRepWaitForLSN(target->standby, true);
+}
+
+/* resowner.c:ResourceOwnerRelease calls this in each phase for each owner. */
+static void
+released(ResourceReleasePhase phase, bool is_commit, bool is_top_level, void *arg)
+{
+	if (phase == RESOURCE_RELEASE_AFTER_LOCKS && is_commit && is_top_level)
+		locks_released();
+}
+
+/* Once, in the postmaster while it loads libraries. */
+void
+ckf_watch_release(ckf_released callback)
+{
+	locks_released = callback;
+	RegisterResourceReleaseCallback(released, NULL);
+}
+
+/*
+ * A reader's wait in the middle of a transaction. It may raise. A cancelled wait for a standby
+ * cancels the statement: SyncRepWaitForLSN has taken the request and only warned, as it must for
+ * a commit.
+ */
+static void
+wait_to_tell(void)
+{
+	ckf_durable target;
+
+	reader.target(&target);
+	if (ckf_is_durable(&target))
+		return;
+	if (target.flush != 0)
+		XLogFlush(target.flush);
+	if (!standby_has(target.standby))
+	{
+		HOLD_INTERRUPTS();
+		SyncRepWaitForLSN(target.standby, true);
+		if (!ProcDiePending && !standby_has(target.standby))
+		{
+			QueryCancelPending = true;
+			InterruptPending = true;
+		}
+		RESUME_INTERRUPTS();
+	}
+	reader.waited();
+	CHECK_FOR_INTERRUPTS();
+}
+
+static void
+execute(EXECUTOR_RUN_PARAMETERS)
+{
+	if (previous_run)
+		previous_run(EXECUTOR_RUN_ARGUMENTS);
+	else
+		standard_ExecutorRun(EXECUTOR_RUN_ARGUMENTS);
+}
+
+/* Do rows go to the client as they come? */
+static bool
+tells_at_once(const DestReceiver *dest)
+{
+	return dest->mydest == DestRemote || dest->mydest == DestRemoteExecute ||
+		dest->mydest == DestRemoteSimple || dest->mydest == DestCopyOut;
+}
+
+/* Give the rows of a store to the receiver that they were meant for. */
+static void
+tell(Tuplestorestate *store, QueryDesc *query)
+{
+	DestReceiver *dest = query->dest;
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(query->tupDesc, &TTSOpsMinimalTuple);
+
+	dest->rStartup(dest, query->operation, query->tupDesc);
+	while (tuplestore_gettupleslot(store, true, false, slot))
+	{
+		if (!dest->receiveSlot(slot, dest))
+			break;
+		CHECK_FOR_INTERRUPTS();
+	}
+	dest->rShutdown(dest);
+	ExecDropSingleTupleTableSlot(slot);
+}
+
+/*
+ * Keep the rows back until all of them may be told. A query that locks or changes rows waits for
+ * others and then goes on with what these have made of them (execMain.c:EvalPlanQual): that is
+ * newer than its snapshot, and only known when the row is.
+ */
+static void
+run_and_tell(EXECUTOR_RUN_PARAMETERS)
+{
+	DestReceiver *dest = query->dest;
+	MemoryContext context = query->estate->es_query_cxt;
+	MemoryContext before = MemoryContextSwitchTo(context);
+	Tuplestorestate *store = tuplestore_begin_heap(false, false, work_mem);
+	DestReceiver *keep = CreateTuplestoreDestReceiver();
+
+	SetTuplestoreDestReceiverParams(keep, store, context, false, NULL, NULL);
+	MemoryContextSwitchTo(before);
+	/* After an error nobody uses the query's receiver any more. */
+	query->dest = keep;
+	execute(EXECUTOR_RUN_ARGUMENTS);
+	query->dest = dest;
+	wait_to_tell();
+	tell(store, query);
+	keep->rDestroy(keep);
+	tuplestore_end(store);
+}
+
+static void
+run(EXECUTOR_RUN_PARAMETERS)
+{
+	const PlannedStmt *statement = query->plannedstmt;
+	bool		returns = query->operation == CMD_SELECT || statement->hasReturning;
+	bool		newer = query->operation != CMD_SELECT || statement->hasModifyingCTE ||
+		statement->rowMarks != NIL;
+
+	if (!returns || query->dest->mydest == DestNone || !reader.strict())
+		execute(EXECUTOR_RUN_ARGUMENTS);
+	else if (!newer)
+	{
+		/* The snapshot was taken before: what it shows is durable from here on. */
+		wait_to_tell();
+		execute(EXECUTOR_RUN_ARGUMENTS);
+	}
+	else if (tells_at_once(query->dest))
+		run_and_tell(EXECUTOR_RUN_ARGUMENTS);
+	else
+	{
+		execute(EXECUTOR_RUN_ARGUMENTS);
+		wait_to_tell();
+	}
+}
+
+static void
+utility(PlannedStmt *statement, const char *query_string, bool read_only_tree,
+		ProcessUtilityContext context, ParamListInfo params, QueryEnvironment *environment,
+		DestReceiver *dest, QueryCompletion *completion)
+{
+	/* COPY table TO has no executor. Its snapshot was taken by pquery.c:PortalRunUtility. */
+	if (IsA(statement->utilityStmt, CopyStmt) &&
+		!((CopyStmt *) statement->utilityStmt)->is_from && reader.strict())
+		wait_to_tell();
+	if (previous_utility)
+		previous_utility(statement, query_string, read_only_tree, context, params, environment,
+						 dest, completion);
+	else
+		standard_ProcessUtility(statement, query_string, read_only_tree, context, params,
+								environment, dest, completion);
+}
+
+/* Once, in the postmaster while it loads libraries: the hooks before ours are called by ours. */
+void
+ckf_watch_readers(const ckf_reader *callbacks)
+{
+	reader = *callbacks;
+	previous_run = ExecutorRun_hook;
+	ExecutorRun_hook = run;
+	previous_utility = ProcessUtility_hook;
+	ProcessUtility_hook = utility;
+}

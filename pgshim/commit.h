@@ -1,0 +1,53 @@
+/*
+ * commit.h - what the Rust side needs for group commit: the state of a commit, the wait for its
+ * durability, and hooks where a reader is about to tell what it has seen.
+ *
+ * Every struct and number here is mirrored in src/pgshim/commit.rs; change both.
+ */
+#ifndef CKPTFLUSH_COMMIT_H
+#define CKPTFLUSH_COMMIT_H
+
+#include "postgres.h"
+
+/* What the transaction that is about to commit would wait for. */
+typedef struct ckf_commit
+{
+	int32		writes;			/* it has an xid */
+	int32		logged;			/* it has written WAL */
+	int32		level;			/* synchronous_commit */
+	int32		synced;			/* fsync is on */
+	int32		standby;		/* it waits for a synchronous standby */
+	int32		applies;		/* the process replays a subscription */
+} ckf_commit;
+
+/* Up to where something must be durable: flushed here, and as far as standbys are asked for. */
+typedef struct ckf_durable
+{
+	uint64		flush;
+	uint64		standby;
+} ckf_durable;
+
+/* Called when nobody waits for the locks of the committed transaction any more. */
+typedef void (*ckf_released) (void);
+
+/* Whether this process may tell only what is durable; what that is now; and that it is. */
+typedef struct ckf_reader
+{
+	int32		(*strict) (void);
+	void		(*target) (ckf_durable *target);
+	void		(*waited) (void);
+} ckf_reader;
+
+extern void ckf_commit_facts(ckf_commit *facts);
+extern void ckf_set_commit_level(int32 level);
+extern uint64 ckf_commit_end(void);
+extern int32 ckf_commit_flushes(void);
+extern int32 ckf_took_snapshot(void);
+extern uint64 ckf_insert_end(void);
+extern uint64 ckf_flush_end(void);
+extern int32 ckf_is_durable(const ckf_durable *target);
+extern void ckf_wait_durable(const ckf_durable *target);
+extern void ckf_watch_release(ckf_released released);
+extern void ckf_watch_readers(const ckf_reader *reader);
+
+#endif							/* CKPTFLUSH_COMMIT_H */
