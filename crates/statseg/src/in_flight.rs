@@ -153,6 +153,7 @@ impl<'a> Flushes<'a> {
 }
 
 #[cfg(all(test, not(loom)))]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
