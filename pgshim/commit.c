@@ -11,6 +11,8 @@
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "access/xlog_internal.h"
+#include "access/xloginsert.h"
+#include "catalog/pg_control.h"
 #include "executor/executor.h"
 #include "executor/tstoreReceiver.h"
 #include "miscadmin.h"
@@ -144,6 +146,41 @@ ckf_wait_durable(const ckf_durable *target)
 		SyncRepWaitForLSN(target->standby, true);
 }
 
+/*
+ * Wait for a standby to have all that this process can have seen. syncrep.c takes each position for
+ * one waiter's own (syncrep.c:SyncRepQueueIsOrderedByLSN), and those seen belong to others: so it
+ * waits for a record of its own behind them, which says nothing.
+ */
+static void
+wait_for_standby(void)
+{
+	XLogRecPtr	last = XactLastRecEnd;
+	XLogRecPtr	end;
+	char		nothing = 0;
+
+	START_CRIT_SECTION();
+	XLogBeginInsert();
+	XLogRegisterData(&nothing, sizeof(nothing));
+	XLogSetRecordFlags(XLOG_MARK_UNIMPORTANT);
+	end = XLogInsert(RM_XLOG_ID, XLOG_NOOP);
+	/* It is none of the transaction's. */
+	XactLastRecEnd = last;
+	XLogFlush(end);
+	END_CRIT_SECTION();
+	SyncRepWaitForLSN(end, true);
+}
+
+/* The same for what a transaction has seen that is committed itself: a reader's end. */
+void
+ckf_wait_seen(const ckf_durable *target)
+{
+	const ckf_durable flushed = {target->flush, 0};
+
+	ckf_wait_durable(&flushed);
+	if (!standby_has(target->standby))
+		wait_for_standby();
+}
+
 /* resowner.c:ResourceOwnerRelease calls this in each phase for each owner. */
 static void
 released(ResourceReleasePhase phase, bool is_commit, bool is_top_level, void *arg)
@@ -178,7 +215,7 @@ wait_to_tell(void)
 	if (!standby_has(target.standby))
 	{
 		HOLD_INTERRUPTS();
-		SyncRepWaitForLSN(target.standby, true);
+		wait_for_standby();
 		if (!ProcDiePending && !standby_has(target.standby))
 		{
 			QueryCancelPending = true;

@@ -47,6 +47,7 @@ extern uint64 ckf_insert_end(void);
 extern uint64 ckf_flush_end(void);
 extern int32 ckf_is_durable(const ckf_durable *target);
 extern void ckf_wait_durable(const ckf_durable *target);
+extern void ckf_wait_seen(const ckf_durable *target);
 extern void ckf_watch_release(ckf_released released);
 extern void ckf_watch_readers(const ckf_reader *reader);
 

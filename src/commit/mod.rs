@@ -207,7 +207,7 @@ pub(crate) fn wait() -> bool {
         }
         Pending::Reader(target) => {
             let began = Instant::now();
-            target.wait();
+            target.wait_as_reader();
             tally::reader_waited(segment, began);
         }
     }

@@ -29,6 +29,7 @@ mod raw {
     // These write WAL, warn, or allocate: through `guarded` only.
     unsafe extern "C-unwind" {
         pub(super) fn ckf_wait_durable(target: *const Durable);
+        pub(super) fn ckf_wait_seen(target: *const Durable);
         pub(super) fn ckf_watch_release(released: extern "C" fn());
     }
 }
@@ -108,6 +109,13 @@ impl Durable {
     pub(crate) fn wait(&self) {
         // SAFETY: as above; interrupts are held there.
         guarded(|| unsafe { raw::ckf_wait_durable(std::ptr::from_ref(self)) });
+    }
+
+    /// The same for positions of others, which this process has seen.
+    #[allow(ffi_unwind_calls)]
+    pub(crate) fn wait_as_reader(&self) {
+        // SAFETY: likewise.
+        guarded(|| unsafe { raw::ckf_wait_seen(std::ptr::from_ref(self)) });
     }
 }
 
