@@ -25,7 +25,7 @@ sub attempt
 
 # All views and functions of the extension, whatever will be added to it.
 my %for_everybody = map { $_ => 1 } qw(ckpt_stats ckpt_stats_commands ckpt_stats_counters
-	ckpt_stats_flush ckpt_stats_histogram ckpt_stats_timeline ckpt_stats_waits);
+	ckpt_stats_flush ckpt_stats_group_commit ckpt_stats_histogram ckpt_stats_timeline ckpt_stats_waits);
 my %for_nobody = (ckpt_stats_reset => 1);
 my @objects = map { [ split /\|/ ] } split /\n/, ask(<<'SQL');
 SELECT coalesce(relname, proname), CASE WHEN relname IS NULL THEN 'SELECT * FROM ' || proname || '()'
