@@ -33,13 +33,19 @@ pub(crate) fn put_struct(output: &mut Output, bytes: &[u8]) {
     let (map, values) = room.split_at_mut(map_bytes);
     let mut at = 0;
     for (bits, words) in map.iter_mut().zip(words.chunks(8)) {
-        *bits = 0;
-        for (bit, word) in words.iter().enumerate() {
-            // A zero is written and then written over: cheaper than a branch that nobody predicts.
-            let word = u64::from_ne_bytes(*word);
-            let used = word != 0;
-            *bits |= u8::from(used) << bit;
-            at += varint::write(&mut values[at..], zigzag(word)) * usize::from(used);
+        // First which are not zero, then only these: whether the next one is nobody predicts.
+        let used = |(bit, word): (usize, &[u8; 8])| u8::from(u64::from_ne_bytes(*word) != 0) << bit;
+        *bits = words
+            .iter()
+            .enumerate()
+            .map(used)
+            .fold(0, |all, one| all | one);
+        let mut left = *bits;
+        while left != 0 {
+            let word = words.get(left.trailing_zeros() as usize);
+            let word = word.map_or(0, |word| u64::from_ne_bytes(*word));
+            at += varint::write(&mut values[at..], zigzag(word));
+            left &= left - 1;
         }
     }
     values[at..at + tail.len()].copy_from_slice(tail);
@@ -76,7 +82,6 @@ pub(crate) fn take_struct(cursor: &mut Cursor<'_>, to: &mut [u8]) -> Parsed<()> 
     let (words, tail) = to.as_chunks_mut();
     words.fill([0; 8]);
     for (bits, words) in map.iter().zip(words.chunks_mut(8)) {
-        // Only the words that are there: whether the next one is zero nobody predicts.
         let mut left = *bits;
         while left != 0 {
             let value = take_word(cursor)?;
