@@ -13,6 +13,7 @@ use std::ffi::{CStr, c_char};
 use pacing::frontier::{Flag, Item};
 
 pub(crate) mod backends;
+pub(crate) mod stats;
 
 mod raw {
     use std::ffi::c_char;

@@ -17,6 +17,7 @@
 //!    commit_windows                          the commits of each tenth of a second
 //!    activity                                transactions ended, process by process
 //!    waits                                   what backends were found waiting for
+//!    collected                               databases whose statistics are kept, and requests
 //!    control, reset                          resets, by baseline, floor and epoch
 //!    seqlock, sync                           the one protocol below them all
 //!    mapping                                 the only unsafe code
@@ -31,6 +32,7 @@
 mod activity;
 pub mod catalog;
 mod codes;
+mod collected;
 mod commit_windows;
 mod control;
 mod error;
@@ -75,6 +77,7 @@ pub use codes::{
     Cause, CheckpointPhase, Command, EventKind, FlushMode, Kind, Outcome, Phase, SegmentState,
     WorkerState,
 };
+pub use collected::{CollectedDatabase, CollectorState, DatabaseRequests};
 pub use commit_windows::{CommitWindows, CommitWindowsWriter, Commits};
 pub use control::ResetBusy;
 #[cfg(not(loom))]

@@ -11,6 +11,7 @@
 
 use crate::activity::ACTIVITY_WORDS;
 use crate::catalog::{METRICS, Metric, MetricKind};
+use crate::collected::{CollectedDatabase, CollectorState, REQUEST_WORDS};
 use crate::commit_windows::COMMIT_WINDOW_WORDS;
 use crate::files::WAYS;
 use crate::layout::{
@@ -73,6 +74,9 @@ pub(crate) struct Sections {
     pub(crate) stall: Section,
     pub(crate) stalls: Section,
     pub(crate) waits: Section,
+    pub(crate) collector_state: Section,
+    pub(crate) databases: Section,
+    pub(crate) database_requests: Section,
 }
 
 /// All places of a segment, checked.
@@ -162,6 +166,13 @@ impl Sections {
             stall: find("stall", SectionKind::Record, Stall::WORDS)?,
             stalls: find("stalls", SectionKind::Ring, Stall::WORDS)?,
             waits: find("waits", SectionKind::Records, WaitRow::WORDS)?,
+            collector_state: find(
+                "collector_state",
+                SectionKind::Record,
+                CollectorState::WORDS,
+            )?,
+            databases: find("databases", SectionKind::Records, CollectedDatabase::WORDS)?,
+            database_requests: find("database_requests", SectionKind::Words, REQUEST_WORDS)?,
         })
     }
 }
