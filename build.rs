@@ -10,7 +10,18 @@ fn main() {
         panic!("set PGRX_PG_CONFIG_PATH to a pg_config, or build with \"make PG_CONFIG=...\"")
     });
     cc::Build::new()
-        .files(["pgshim/pgshim.c", "pgshim/backends.c", "pgshim/commit.c"])
+        .files(
+            [
+                "pgshim",
+                "backends",
+                "commit",
+                "collector",
+                "collector_kinds",
+                "collector_fixed",
+                "collector_catalog",
+            ]
+            .map(|name| format!("pgshim/{name}.c")),
+        )
         .include(ask(&pg_config, "--includedir-server"))
         .flag("-std=gnu99")
         // As PostgreSQL is built itself on Linux (src/template/linux): sync_file_range and others.

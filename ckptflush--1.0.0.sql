@@ -943,6 +943,89 @@ COMMENT ON COLUMN ckpt_stats_group_commit.predicted_gain_time IS
 COMMENT ON COLUMN ckpt_stats_group_commit.stats_reset IS
     'When these figures were reset; NULL if never since the server started.';
 
+CREATE FUNCTION ckpt_stats_databases(
+    OUT datid oid,
+    OUT datname text,
+    OUT file text,
+    OUT size_bytes bigint,
+    OUT entries bigint,
+    OUT last_write_at timestamp with time zone,
+    OUT last_request_at timestamp with time zone,
+    OUT requests bigint,
+    OUT writes bigint,
+    OUT written_bytes bigint,
+    OUT pending boolean,
+    OUT restored_at timestamp with time zone,
+    OUT restored_entries bigint,
+    OUT dropped_entries bigint,
+    OUT restored_age_time double precision,
+    OUT refused_reason text
+)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'ckpt_stats_databases'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+
+CREATE VIEW ckpt_stats_databases AS
+SELECT
+    s.datid,
+    s.datname,
+    s.file,
+    s.size_bytes,
+    s.entries,
+    s.last_write_at,
+    s.last_request_at,
+    s.requests,
+    s.writes,
+    s.written_bytes,
+    s.pending,
+    s.restored_at,
+    s.restored_entries,
+    s.dropped_entries,
+    s.restored_age_time,
+    s.refused_reason
+FROM ckpt_stats_databases() AS s;
+
+REVOKE ALL ON FUNCTION ckpt_stats_databases() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ckpt_stats_databases() TO pg_monitor;
+GRANT SELECT ON ckpt_stats_databases TO pg_monitor;
+
+COMMENT ON FUNCTION ckpt_stats_databases() IS
+    'Rows of the view ckpt_stats_databases.';
+COMMENT ON VIEW ckpt_stats_databases IS
+    'Databases whose cumulative statistics are kept in files, and what was restored from these.';
+COMMENT ON COLUMN ckpt_stats_databases.datid IS
+    'OID of the database; 0 for the relations that all databases share.';
+COMMENT ON COLUMN ckpt_stats_databases.datname IS
+    'Name of the database; NULL for shared relations.';
+COMMENT ON COLUMN ckpt_stats_databases.file IS
+    'Name of its file below pg_stat_tmp/ckptflush; NULL when none was written yet.';
+COMMENT ON COLUMN ckpt_stats_databases.size_bytes IS
+    'Size of that file.';
+COMMENT ON COLUMN ckpt_stats_databases.entries IS
+    'Relations, functions and the like of which the file has statistics.';
+COMMENT ON COLUMN ckpt_stats_databases.last_write_at IS
+    'When it was last written.';
+COMMENT ON COLUMN ckpt_stats_databases.last_request_at IS
+    'When ckpt_stats_write_database was last called for it; NULL: never.';
+COMMENT ON COLUMN ckpt_stats_databases.requests IS
+    'Calls of ckpt_stats_write_database for it since the server started.';
+COMMENT ON COLUMN ckpt_stats_databases.writes IS
+    'Times the file was written since the server started.';
+COMMENT ON COLUMN ckpt_stats_databases.written_bytes IS
+    'Bytes that were.';
+COMMENT ON COLUMN ckpt_stats_databases.pending IS
+    'Something has changed that is not in the file.';
+COMMENT ON COLUMN ckpt_stats_databases.restored_at IS
+    'When statistics were restored or imported from a file; NULL: not since the server started.';
+COMMENT ON COLUMN ckpt_stats_databases.restored_entries IS
+    'How many.';
+COMMENT ON COLUMN ckpt_stats_databases.dropped_entries IS
+    'Of them dropped again, because their object does not exist; NULL while that is being looked up.';
+COMMENT ON COLUMN ckpt_stats_databases.restored_age_time IS
+    'Age of the file when it was restored, in milliseconds.';
+COMMENT ON COLUMN ckpt_stats_databases.refused_reason IS
+    'Why its file was not restored; NULL if it was, or there was none.';
+
 CREATE FUNCTION ckpt_stats_workers(
     OUT name text,
     OUT pid integer,
@@ -1057,6 +1140,24 @@ LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 REVOKE ALL ON FUNCTION ckpt_stats_reset(text) FROM PUBLIC;
 COMMENT ON FUNCTION ckpt_stats_reset(text) IS
     'Starts to count anew: all, counters, history, files, waits or timeline (with the stalls). Privileged users only, unless EXECUTE is granted.';
+
+CREATE FUNCTION ckpt_stats_write_database(dboid oid, force boolean DEFAULT false)
+RETURNS void
+AS 'MODULE_PATHNAME', 'ckpt_stats_write_database'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+
+REVOKE ALL ON FUNCTION ckpt_stats_write_database(oid, boolean) FROM PUBLIC;
+COMMENT ON FUNCTION ckpt_stats_write_database(oid, boolean) IS
+    'Has the collector write the statistics of a database to its file, if they have changed or force is true, and waits until that is done. Database 0 stands for all. Privileged users only, unless EXECUTE is granted.';
+
+CREATE FUNCTION ckpt_stats_restore_database(dboid oid, file text)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'ckpt_stats_restore_database'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+
+REVOKE ALL ON FUNCTION ckpt_stats_restore_database(oid, text) FROM PUBLIC;
+COMMENT ON FUNCTION ckpt_stats_restore_database(oid, text) IS
+    'Adds the statistics in a file of any server to those of a database, by the OIDs of its objects; returns the number of entries. Superusers only.';
 
 CREATE FUNCTION ckpt_stats_segment_path()
 RETURNS text

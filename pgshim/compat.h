@@ -97,4 +97,113 @@
 #define CORE_BUFFERS_WRITTEN(stats) ((stats)->buf_written_checkpoints)
 #endif
 
+/* 18 gave kinds of statistics numbers of their own, some to extensions, and keeps one off disk. */
+#if PG_VERSION_NUM >= 180000
+#define STATS_KIND_COUNT (PGSTAT_KIND_MAX + 1)
+#define STATS_KIND_EXISTS(kind) (pgstat_is_kind_builtin(kind) || pgstat_is_kind_custom(kind))
+#define STATS_KIND_IS_OWN(kind) pgstat_is_kind_builtin(kind)
+#define STATS_KIND_IS_WRITTEN(info) ((info)->write_to_file)
+#define STATS_OBJECT(key) ((key).objid)
+#else
+#define STATS_KIND_COUNT PGSTAT_NUM_KINDS
+#define STATS_KIND_EXISTS(kind) \
+	((kind) >= PGSTAT_KIND_FIRST_VALID && (kind) <= PGSTAT_KIND_LAST)
+#define STATS_KIND_IS_OWN(kind) STATS_KIND_EXISTS(kind)
+#define STATS_KIND_IS_WRITTEN(info) true
+#define STATS_OBJECT(key) ((key).objoid)
+#endif
+
+/* 16 counts I/O by kind of backend. */
+#if PG_VERSION_NUM >= 160000
+#define STATS_HAVE_IO 1
+#endif
+
+/* 18 keeps the counters of WAL in a struct of their own. */
+#if PG_VERSION_NUM >= 180000
+#define WAL_FIELD(name) wal_counters.name
+#else
+#define WAL_FIELD(name) name
+#endif
+
+/* Fields of the statistics that came with a major: in the lists of collector_kinds.c. */
+#if PG_VERSION_NUM >= 160000
+#define SINCE_16(...) __VA_ARGS__
+#else
+#define SINCE_16(...)
+#endif
+#if PG_VERSION_NUM >= 170000
+#define SINCE_17(...) __VA_ARGS__
+#else
+#define SINCE_17(...)
+#endif
+#if PG_VERSION_NUM >= 180000
+#define SINCE_18(...) __VA_ARGS__
+#define UNTIL_17(...)
+#else
+#define SINCE_18(...)
+#define UNTIL_17(...) __VA_ARGS__
+#endif
+
+/* 16 renamed most fields of the statistics of databases, relations and functions. */
+#if PG_VERSION_NUM >= 160000
+#define DB_COUNT(name) name
+#define DB_BLK_READ_TIME blk_read_time
+#define DB_BLK_WRITE_TIME blk_write_time
+#define DB_SESSION_TIME session_time
+#define DB_ACTIVE_TIME active_time
+#define DB_IDLE_IN_TRANSACTION_TIME idle_in_transaction_time
+#define TAB_LIVE_TUPLES live_tuples
+#define TAB_DEAD_TUPLES dead_tuples
+#define TAB_MOD_SINCE_ANALYZE mod_since_analyze
+#define TAB_INS_SINCE_VACUUM ins_since_vacuum
+#define TAB_LAST_VACUUM_TIME last_vacuum_time
+#define TAB_LAST_AUTOVACUUM_TIME last_autovacuum_time
+#define TAB_LAST_ANALYZE_TIME last_analyze_time
+#define TAB_LAST_AUTOANALYZE_TIME last_autoanalyze_time
+#define TAB_AUTOVACUUM_COUNT autovacuum_count
+#define TAB_AUTOANALYZE_COUNT autoanalyze_count
+#define FUNCTION_COUNT(name) name
+#else
+#define DB_COUNT(name) n_##name
+#define DB_BLK_READ_TIME n_block_read_time
+#define DB_BLK_WRITE_TIME n_block_write_time
+#define DB_SESSION_TIME total_session_time
+#define DB_ACTIVE_TIME total_active_time
+#define DB_IDLE_IN_TRANSACTION_TIME total_idle_in_xact_time
+#define TAB_LIVE_TUPLES n_live_tuples
+#define TAB_DEAD_TUPLES n_dead_tuples
+#define TAB_MOD_SINCE_ANALYZE changes_since_analyze
+#define TAB_INS_SINCE_VACUUM inserts_since_vacuum
+#define TAB_LAST_VACUUM_TIME vacuum_timestamp
+#define TAB_LAST_AUTOVACUUM_TIME autovac_vacuum_timestamp
+#define TAB_LAST_ANALYZE_TIME analyze_timestamp
+#define TAB_LAST_AUTOANALYZE_TIME autovac_analyze_timestamp
+#define TAB_AUTOVACUUM_COUNT autovac_vacuum_count
+#define TAB_AUTOANALYZE_COUNT autovac_analyze_count
+#define FUNCTION_COUNT(name) f_##name
+#endif
+
+/* 17 renamed the fields of the checkpointer's, and moved what backends wrote to those of I/O. */
+#if PG_VERSION_NUM >= 170000
+#define CHECKPOINTER_FIELDS(ADD, LATER) \
+	ADD(num_timed), ADD(num_requested), SINCE_18(ADD(num_performed),) \
+	ADD(restartpoints_timed), ADD(restartpoints_requested), ADD(restartpoints_performed), \
+	ADD(write_time), ADD(sync_time), ADD(buffers_written), SINCE_18(ADD(slru_written),) \
+	LATER(stat_reset_timestamp)
+#else
+#define CHECKPOINTER_FIELDS(ADD, LATER) \
+	ADD(timed_checkpoints), ADD(requested_checkpoints), ADD(checkpoint_write_time), \
+	ADD(checkpoint_sync_time), ADD(buf_written_checkpoints), ADD(buf_written_backend), \
+	ADD(buf_fsync_backend)
+#endif
+
+/* 17 can take a lock on a shared object without waiting; before, by the lock's own tag. */
+#if PG_VERSION_NUM >= 170000
+#define TRY_DATABASE_LOCK(oid) \
+	ConditionalLockSharedObject(DatabaseRelationId, (oid), 0, RowExclusiveLock)
+#else
+#define TRY_DATABASE_LOCK(oid) try_database_lock(oid)
+#define TRY_DATABASE_LOCK_IS_OURS 1
+#endif
+
 #endif							/* CKPTFLUSH_COMPAT_H */

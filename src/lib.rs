@@ -16,8 +16,9 @@
 //!                                                    ▼
 //!   ckptflush monitor ── worker ── monitor::watch ─► shmem ─► statseg (the stats segment)
 //!   ckptflush flusher ── worker ── flush::flusher ─►  │
-//!        │ both follow the worklist through pgshim    └─► views ─► ckpt_stats*
+//!        │ both follow the worklist through pgshim    ├─► views ─► ckpt_stats*
 //!        └ all that decides is in pacing (pure); the flusher's writeback goes out by kernel
+//!   ckptflush collector ── worker ── collector ───────┘ and files, by statsfile (pure)
 //! ```
 //!
 //! One checkpoint on a time line, and who writes which record when:
@@ -40,6 +41,7 @@
 //! | [`shmem`] | the stats segment's life in this server |
 //! | [`monitor`] | checkpoints: begin, progress, per-file syncs, end |
 //! | [`flush`] | planned writeback: the flusher, and its part in the checkpointer |
+//! | [`collector`] | cumulative statistics: in files, and back after a crash |
 //! | [`observe`] | what backends do: their commits |
 //! | [`commit`] | group commit: locks are free before the flush |
 //! | [`worker`] | registration and skeleton of the background workers |
@@ -55,6 +57,7 @@
 // A server loads this library, no crate links it: its documentation is for those who read on.
 #![allow(rustdoc::private_intra_doc_links)]
 
+mod collector;
 mod commit;
 mod compat;
 mod error;

@@ -15,6 +15,7 @@ use pacing::frontier::{Flag, Item};
 
 pub(crate) mod backends;
 pub(crate) mod commit;
+pub(crate) mod stats;
 
 mod raw {
     use std::ffi::c_char;

@@ -84,3 +84,12 @@ pub(crate) fn unix_us(timestamp: pg_sys::TimestampTz) -> i64 {
 pub(crate) fn timestamp(unix_us: i64) -> pg_sys::TimestampTz {
     unix_us - EPOCH_SHIFT_US
 }
+
+/// Does a process of this number run?
+pub(crate) fn runs(pid: u32) -> bool {
+    let Ok(pid) = i32::try_from(pid) else {
+        return false;
+    };
+    // SAFETY: signal 0 is none.
+    unsafe { libc::kill(pid, 0) == 0 }
+}

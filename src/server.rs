@@ -141,3 +141,56 @@ pub(crate) fn forget_error_state() {
     // SAFETY: likewise.
     unsafe { pg_sys::pgstat_report_wait_end() };
 }
+
+/// A place in the WAL.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Position {
+    pub(crate) timeline: u32,
+    pub(crate) lsn: u64,
+}
+
+/// Up to where the WAL is on disk; in recovery the replay position.
+pub(crate) fn position() -> Position {
+    let mut timeline = 0;
+    let lsn = if in_recovery() {
+        // SAFETY: a valid pointer.
+        unsafe { pg_sys::GetXLogReplayRecPtr(&raw mut timeline) }
+    } else {
+        // SAFETY: a valid pointer; not in recovery, to which no server returns.
+        unsafe { pg_sys::GetFlushRecPtr(&raw mut timeline) }
+    };
+    Position { timeline, lsn }
+}
+
+/// PostgreSQL's major version.
+pub(crate) fn major() -> u32 {
+    pg_sys::PG_VERSION_NUM / 10_000
+}
+
+/// The version of the structs of the statistics (pgstat.h).
+pub(crate) fn stats_format() -> u32 {
+    pg_sys::PGSTAT_FILE_FORMAT_ID
+}
+
+/// The version of the catalogs (catversion.h).
+pub(crate) fn catalog_version() -> u32 {
+    pg_sys::CATALOG_VERSION_NO
+}
+
+/// Of the cluster, given by initdb.
+pub(crate) fn system_identifier() -> u64 {
+    // SAFETY: reads the control file's copy in shared memory.
+    unsafe { pg_sys::GetSystemIdentifier() }
+}
+
+/// When the postmaster was started, as a server timestamp.
+pub(crate) fn started_at() -> i64 {
+    // SAFETY: a plain variable, set before any child is forked.
+    unsafe { pg_sys::PgStartTime }
+}
+
+/// End a transaction that an error has left behind, if there is one.
+pub(crate) fn abort_transaction() {
+    // SAFETY: may be called at any time outside of a critical section (xact.c).
+    unsafe { pg_sys::AbortOutOfAnyTransaction() };
+}

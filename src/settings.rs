@@ -23,6 +23,13 @@ static FLUSH: GucSetting<bool> = GucSetting::<bool>::new(true);
 static FLUSH_SWEEP: GucSetting<bool> = GucSetting::<bool>::new(true);
 static TARGET_DELAY: GucSetting<i32> = GucSetting::<i32>::new(20);
 static SYNC_PACE_MAX: GucSetting<f64> = GucSetting::<f64>::new(0.1);
+static COLLECTOR: GucSetting<bool> = GucSetting::<bool>::new(true);
+static COLLECTOR_INTERVAL: GucSetting<i32> = GucSetting::<i32>::new(10);
+static COLLECTOR_LAZY_INTERVAL: GucSetting<i32> = GucSetting::<i32>::new(3600);
+static COLLECTOR_FSYNC: GucSetting<CollectorFsync> =
+    GucSetting::<CollectorFsync>::new(CollectorFsync::Batch);
+static COLLECTOR_IMPORT: GucSetting<Option<CString>> =
+    GucSetting::<Option<CString>>::new(Some(c""));
 static HISTORY_SIZE: GucSetting<i32> = GucSetting::<i32>::new(1000);
 static FILES_SIZE: GucSetting<i32> = GucSetting::<i32>::new(8192);
 static SEGMENT_DIRECTORY: GucSetting<Option<CString>> =
@@ -112,6 +119,45 @@ pub(crate) fn sync_pace_max() -> f64 {
     SYNC_PACE_MAX.get()
 }
 
+/// Values of `ckptflush.collector_fsync`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PostgresGucEnum)]
+pub(crate) enum CollectorFsync {
+    /// Files are synced before they replace others, and the directory once for all of a round.
+    #[name = c"batch"]
+    Batch,
+    /// The kernel writes them when it likes.
+    #[name = c"off"]
+    Off,
+}
+
+/// `ckptflush.collector`: statistics are kept in files, and restored after a crash.
+pub(crate) fn collector() -> bool {
+    COLLECTOR.get()
+}
+
+/// `ckptflush.collector_interval`: time between two looks at the databases.
+pub(crate) fn collector_interval() -> Duration {
+    Duration::from_secs(u64::try_from(COLLECTOR_INTERVAL.get()).unwrap_or(10))
+}
+
+/// `ckptflush.collector_lazy_interval`: how long changes may wait that nothing depends on.
+pub(crate) fn collector_lazy_interval() -> Duration {
+    Duration::from_secs(u64::try_from(COLLECTOR_LAZY_INTERVAL.get()).unwrap_or(3600))
+}
+
+/// `ckptflush.collector_fsync`: whether files are synced.
+pub(crate) fn collector_fsync() -> CollectorFsync {
+    COLLECTOR_FSYNC.get()
+}
+
+/// `ckptflush.collector_import`: where the former primary's files are at promotion; `None`: there
+/// are none.
+pub(crate) fn collector_import() -> Option<PathBuf> {
+    let directory = COLLECTOR_IMPORT.get().unwrap_or_default();
+    let directory = directory.to_string_lossy().into_owned();
+    (!directory.is_empty()).then(|| PathBuf::from(directory))
+}
+
 /// `ckptflush.history_size`: checkpoints remembered.
 pub(crate) fn history_size() -> u32 {
     u32::try_from(HISTORY_SIZE.get()).unwrap_or(0)
@@ -134,6 +180,7 @@ pub(crate) fn define() {
     define_observation();
     define_flush();
     define_group_commit();
+    define_collector();
     // A setting that sizes shared memory can be defined only while it can still take effect
     // (guc.c:init_custom_variable refuses it afterwards).
     if crate::process::preloading() {
@@ -263,6 +310,53 @@ fn define_group_commit() {
         &GROUP_COMMIT_SYNC_REP,
         GucContext::Suset,
         GucFlags::default(),
+    );
+}
+
+fn define_collector() {
+    GucRegistry::define_bool_guc(
+        c"ckptflush.collector",
+        c"Keeps the cumulative statistics in files, and restores them after a crash.",
+        c"One file for each database, written when its statistics change.",
+        &COLLECTOR,
+        GucContext::Sighup,
+        GucFlags::default(),
+    );
+    GucRegistry::define_int_guc(
+        c"ckptflush.collector_interval",
+        c"Sets the time between two looks at the statistics of all databases.",
+        c"What a crash loses is not older than this, as far as autovacuum depends on it.",
+        &COLLECTOR_INTERVAL,
+        1,
+        3600,
+        GucContext::Sighup,
+        GucFlags::UNIT_S,
+    );
+    GucRegistry::define_int_guc(
+        c"ckptflush.collector_lazy_interval",
+        c"Sets how long statistics may wait to be written on which autovacuum does not depend.",
+        c"Counters of blocks, scans and transactions, and those of the whole cluster.",
+        &COLLECTOR_LAZY_INTERVAL,
+        1,
+        86_400,
+        GucContext::Sighup,
+        GucFlags::UNIT_S,
+    );
+    GucRegistry::define_enum_guc(
+        c"ckptflush.collector_fsync",
+        c"Sets whether statistics files are synced when they are written.",
+        c"Only a crash of the machine makes a difference: without, a file may be found damaged           after one, and its statistics start anew.",
+        &COLLECTOR_FSYNC,
+        GucContext::Sighup,
+        GucFlags::default(),
+    );
+    GucRegistry::define_string_guc(
+        c"ckptflush.collector_import",
+        c"Sets the directory with the former primary's statistics files, read at promotion.",
+        c"A standby does not know the numbers of dead rows, so autovacuum would be blind after a           failover.",
+        &COLLECTOR_IMPORT,
+        GucContext::Sighup,
+        GucFlags::SUPERUSER_ONLY,
     );
 }
 

@@ -40,7 +40,7 @@ sub begin_checkpoint
 sub wait_for_workers
 {
 	my ($condition) = @_;
-	$node->poll_query_until('postgres', "SELECT count(*) = 2 AND bool_and($condition) $workers")
+	$node->poll_query_until('postgres', "SELECT count(*) = 3 AND bool_and($condition) $workers")
 	  or die "timed out waiting for $condition";
 	return;
 }
@@ -52,7 +52,7 @@ my $session = begin_checkpoint(25);
 my ($id, $total, $done) = split /\|/,
   ask('SELECT checkpoint_id, buffers_total, buffers_done FROM ckpt_stats_progress');
 my $pids = pids();
-kill('TERM', split /,/, $pids) == 2 or die "could not signal the workers: $!";
+kill('TERM', split /,/, $pids) == 3 or die "could not signal the workers: $!";
 wait_for_workers("restarts = 1 AND state = 'running' AND pid NOT IN ($pids)");
 $node->poll_query_until('postgres', 'SELECT buffers_total IS NOT NULL FROM ckpt_stats_progress')
   or die 'the checkpoint was over too soon';

@@ -26,7 +26,9 @@ sub attempt
 # All views and functions of the extension, whatever will be added to it.
 my %for_everybody = map { $_ => 1 } qw(ckpt_stats ckpt_stats_commands ckpt_stats_counters
 	ckpt_stats_flush ckpt_stats_group_commit ckpt_stats_histogram ckpt_stats_timeline ckpt_stats_waits);
-my %for_nobody = (ckpt_stats_reset => 1);
+my %for_nobody = map { $_ => 1 } qw(ckpt_stats_reset ckpt_stats_restore_database ckpt_stats_write_database);
+# Of functions that cannot do without.
+my %arguments = (ckpt_stats_write_database => '0', ckpt_stats_restore_database => "0, 'file'");
 my @objects = map { [ split /\|/ ] } split /\n/, ask(<<'SQL');
 SELECT coalesce(relname, proname), CASE WHEN relname IS NULL THEN 'SELECT * FROM ' || proname || '()'
 	ELSE 'TABLE ' || relname END
@@ -45,6 +47,7 @@ foreach my $name (keys %for_everybody, keys %for_nobody)
 foreach my $object (@objects)
 {
 	my ($name, $statement) = @$object;
+	$statement =~ s/\(\)/($arguments{$name})/ if defined $arguments{$name};
 	is(attempt('plain', $statement), $for_everybody{$name} ? 'ok' : 'permission denied', "plain user: $statement");
 	is(attempt('watcher', $statement), $for_nobody{$name} ? 'permission denied' : 'ok', "pg_monitor: $statement");
 }

@@ -61,8 +61,8 @@ ok(1, 'fsync = on: it takes over the next checkpoint');
 # Off in the middle of it.
 set('ckptflush.enabled = off');
 wait_for("bool_and(state = 'disabled') $workers");
-is(ask("SELECT count(*) FILTER (WHERE last_active_at < pg_conf_load_time() + interval '1 s') $workers"), 2,
-	'enabled = off: both workers stop within a second');
+is(ask("SELECT count(*) FILTER (WHERE last_active_at < pg_conf_load_time() + interval '1 s') $workers"), 3,
+	'enabled = off: all workers stop within a second');
 is(ask($flusher), 'off|f||', 'enabled = off: the flusher is off');
 my $before = ask($written_back);
 

@@ -1,7 +1,7 @@
 //! The SQL surface: one file per view, each from a snapshot of the segment to rows.
 //!
 //! *Runs in:* the backend that queries. *Reads and writes:* reads the stats segment, without a
-//! lock; [`reset`] writes its baseline.
+//! lock; [`reset`] writes its baseline, [`statistics`] asks the collector.
 //! *Never:* looks at the server itself: what a view shows, a hook or a worker has put into the
 //! segment.
 //!
@@ -10,6 +10,7 @@
 
 mod commands;
 mod counters;
+mod databases;
 mod files;
 mod flush;
 mod group_commit;
@@ -21,6 +22,7 @@ mod reset;
 mod rows;
 mod segment_path;
 mod stalls;
+mod statistics;
 mod timeline;
 mod totals;
 mod waits;
@@ -108,12 +110,27 @@ view!(
 );
 view!(ckpt_stats_stalls, pg_finfo_ckpt_stats_stalls, stalls::rows);
 view!(
+    ckpt_stats_databases,
+    pg_finfo_ckpt_stats_databases,
+    databases::rows
+);
+view!(
     ckpt_stats_workers,
     pg_finfo_ckpt_stats_workers,
     workers::rows
 );
 view!(ckpt_stats_info, pg_finfo_ckpt_stats_info, info::rows);
 exported!(ckpt_stats_reset, pg_finfo_ckpt_stats_reset, reset::call);
+exported!(
+    ckpt_stats_write_database,
+    pg_finfo_ckpt_stats_write_database,
+    statistics::write
+);
+exported!(
+    ckpt_stats_restore_database,
+    pg_finfo_ckpt_stats_restore_database,
+    statistics::restore
+);
 exported!(
     ckpt_stats_segment_path,
     pg_finfo_ckpt_stats_segment_path,

@@ -45,6 +45,11 @@ impl Field {
         Self((oid != 0).then(|| pg_sys::Datum::from(oid)))
     }
 
+    /// An object identifier that may be 0.
+    pub(super) fn any_oid(oid: u32) -> Self {
+        Self(Some(pg_sys::Datum::from(oid)))
+    }
+
     pub(super) fn text(text: impl AsRef<str>) -> Self {
         Self(text.as_ref().into_datum())
     }

@@ -2,15 +2,18 @@
 //!
 //! *Runs in:* the postmaster registers; the rest in the workers.
 //! *Reads and writes:* the worker's row of the segment, the process's signal handlers.
-//! *Never:* does a worker's own work; connects to a database.
+//! *Never:* does a worker's own work. Only the collector connects, to no database: it sees the
+//! shared catalogs.
 //!
 //! A worker attaches the segment, then loops: reload, look, wait. An error of one round is one
 //! log line and a row in `ckpt_stats_workers`; the next round begins a second later. The order
 //! of the set-up is that of autoprewarm.c.
 
+mod collector;
 mod flusher;
 mod monitor;
 mod status;
+mod validator;
 
 use std::time::Duration;
 
@@ -30,17 +33,26 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub(crate) fn register() {
     one(monitor::NAME, "ckptflush_monitor_main");
     one(flusher::NAME, "ckptflush_flusher_main");
+    builder(collector::NAME, "ckptflush_collector_main")
+        .enable_spi_access()
+        // When core has restored or discarded the statistics, and catalogs can be read.
+        .set_start_time(BgWorkerStartTime::ConsistentState)
+        .load();
 }
 
-fn one(name: &str, entry: &str) {
+fn builder(name: &str, entry: &str) -> BackgroundWorkerBuilder {
     BackgroundWorkerBuilder::new(name)
         .set_type(name)
         .set_library("ckptflush")
         .set_function(entry)
+        .set_restart_time(Some(PAUSE))
+}
+
+fn one(name: &str, entry: &str) {
+    builder(name, entry)
         .enable_shmem_access(None)
         // At once: crash recovery ends with a checkpoint, and a standby begins with one.
         .set_start_time(BgWorkerStartTime::PostmasterStart)
-        .set_restart_time(Some(PAUSE))
         .load();
 }
 
@@ -51,6 +63,8 @@ trait Work {
     /// `ckptflush.enabled` was switched off: leave everything as if idle. The next round comes
     /// when it is switched on again.
     fn suspend(&mut self);
+    /// A round has raised an error: give up what it held beside locks and wait events.
+    fn recover(&mut self) {}
 }
 
 /// Attach, then run rounds until the server stops or the worker is terminated.
@@ -78,6 +92,7 @@ fn run<W: Work>(index: usize, name: &str, start: impl FnOnce(&'static statseg::S
                 pause
             }
             Err(error) => {
+                work.recover();
                 status.failed(&error);
                 PAUSE
             }

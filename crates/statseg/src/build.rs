@@ -6,6 +6,7 @@
 
 use crate::catalog::METRICS;
 use crate::codes::SegmentState;
+use crate::collected::{CollectedDatabase, CollectorState};
 use crate::control;
 use crate::layout::{
     Config, LAYOUT_VERSION, MAGIC, METRIC_ENTRY_WORDS, Place, Plan, SECTION_ENTRY_WORDS, Section,
@@ -116,6 +117,8 @@ fn fill_section(words: &[AtomicU64], section: &Section, plan: &Plan) {
                     "takeover" => fill::<Takeover>(part),
                     "stall" => fill::<Stall>(part),
                     "waits" => fill::<WaitRow>(part),
+                    "collector_state" => fill::<CollectorState>(part),
+                    "databases" => fill::<CollectedDatabase>(part),
                     _ => fill::<Worker>(part),
                 }
             }

@@ -80,16 +80,19 @@ pub enum Group {
     Monitor,
     /// Written by the flusher.
     Flusher,
+    /// Written by the collector.
+    Collector,
     /// A slot for each process of the server, written by that process.
     Backends,
 }
 
 impl Group {
     /// Every group, in the order of their sections.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::Checkpointer,
         Self::Monitor,
         Self::Flusher,
+        Self::Collector,
         Self::Backends,
     ];
 
@@ -100,6 +103,7 @@ impl Group {
             Self::Checkpointer => "checkpointer",
             Self::Monitor => "monitor",
             Self::Flusher => "flusher",
+            Self::Collector => "collector",
             Self::Backends => "backends",
         }
     }
@@ -207,6 +211,22 @@ metrics! {
         "Files that left the table of flushed files for want of room";
     FlushRoundTime "flush_round_time" Statistic Flusher "ns"
         "Time the flusher worked in one round";
+    CollectorCheckTime "collector_check_time" Statistic Collector "ns"
+        "Looking for databases whose statistics have changed";
+    CollectorSearchTime "collector_search_time" Statistic Collector "ns"
+        "Searching for new entries of the statistics";
+    CollectorWriteTime "collector_write_time" Statistic Collector "ns"
+        "Copying and writing the statistics of one database";
+    CollectorCycleTime "collector_cycle_time" Statistic Collector "ns"
+        "A round of the collector in which something was written";
+    CollectorFiles "collector_files" Counter Collector "count"
+        "Statistics files written";
+    CollectorBytes "collector_bytes" Counter Collector "bytes"
+        "Bytes of statistics files written";
+    CollectorEntries "collector_entries" Gauge Collector "count"
+        "Entries of the statistics that the last search has found";
+    CollectorRestoreTime "collector_restore_time" Gauge Collector "ns"
+        "Time that restoring the statistics took";
     SyncPauseTime "sync_pause_time" Counter Checkpointer "ns"
         "Pauses of the checkpointer between syncs of files";
     FileSyncTime "file_sync_time" Statistic Checkpointer "ns"

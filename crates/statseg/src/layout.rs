@@ -9,6 +9,7 @@
 
 use crate::activity::ACTIVITY_WORDS;
 use crate::catalog::{Group, METRICS, MetricKind};
+use crate::collected::{CollectedDatabase, CollectorState, REQUEST_WORDS};
 use crate::commit_windows::COMMIT_WINDOW_WORDS;
 use crate::files::WAYS;
 use crate::in_flight::GROUP_COMMIT_WORDS;
@@ -159,7 +160,7 @@ impl Config {
     /// Slots of a group.
     pub(crate) fn slots(&self, group: Group) -> usize {
         match group {
-            Group::Checkpointer | Group::Monitor | Group::Flusher => 1,
+            Group::Checkpointer | Group::Monitor | Group::Flusher | Group::Collector => 1,
             Group::Backends => (self.backends as usize).max(1),
         }
     }
@@ -192,6 +193,8 @@ const WORKERS: usize = 4;
 const STALLS: usize = 1000;
 /// Different waits, of different types of backends, that are told apart.
 const WAITS: usize = 1024;
+/// Databases of which the collector's state is shown; of further ones it is not.
+const DATABASES: usize = 2048;
 
 impl Plan {
     pub(crate) fn new(config: &Config) -> Self {
@@ -326,6 +329,24 @@ impl Plan {
             part(SectionKind::Ring, "stalls", stride::<Stall>(), STALLS),
             part(SectionKind::Records, "waits", stride::<WaitRow>(), WAITS),
             part(SectionKind::Words, "group_commit", GROUP_COMMIT_WORDS, 1),
+            part(
+                SectionKind::Record,
+                "collector_state",
+                stride::<CollectorState>(),
+                1,
+            ),
+            part(
+                SectionKind::Records,
+                "databases",
+                stride::<CollectedDatabase>(),
+                DATABASES,
+            ),
+            part(
+                SectionKind::Words,
+                "database_requests",
+                aligned(REQUEST_WORDS, ALIGN_WORDS),
+                DATABASES,
+            ),
         ]);
         sections
     }

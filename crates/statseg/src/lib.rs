@@ -18,6 +18,7 @@
 //!    in_flight                               group commits that are visible, not yet durable
 //!    activity                                transactions ended, process by process
 //!    waits                                   what backends were found waiting for
+//!    collected                               databases whose statistics are kept, and requests
 //!    control, reset                          resets, by baseline, floor and epoch
 //!    seqlock, sync                           the one protocol below them all
 //!    mapping                                 the only unsafe code
@@ -32,6 +33,7 @@
 mod activity;
 pub mod catalog;
 mod codes;
+mod collected;
 mod commit_windows;
 mod control;
 mod error;
@@ -77,6 +79,7 @@ pub use codes::{
     Cause, CheckpointPhase, Command, EventKind, FlushMode, Kind, Outcome, Phase, SegmentState,
     WorkerState,
 };
+pub use collected::{CollectedDatabase, CollectorState, DatabaseRequests};
 pub use commit_windows::{CommitWindows, CommitWindowsWriter, Commits};
 pub use control::ResetBusy;
 #[cfg(not(loom))]

@@ -11,6 +11,7 @@
 
 use crate::activity::ACTIVITY_WORDS;
 use crate::catalog::{METRICS, Metric, MetricKind};
+use crate::collected::{CollectedDatabase, CollectorState, REQUEST_WORDS};
 use crate::commit_windows::COMMIT_WINDOW_WORDS;
 use crate::files::WAYS;
 use crate::in_flight::GROUP_COMMIT_WORDS;
@@ -75,6 +76,9 @@ pub(crate) struct Sections {
     pub(crate) stalls: Section,
     pub(crate) waits: Section,
     pub(crate) group_commit: Section,
+    pub(crate) collector_state: Section,
+    pub(crate) databases: Section,
+    pub(crate) database_requests: Section,
 }
 
 /// All places of a segment, checked.
@@ -165,6 +169,13 @@ impl Sections {
             stalls: find("stalls", SectionKind::Ring, Stall::WORDS)?,
             waits: find("waits", SectionKind::Records, WaitRow::WORDS)?,
             group_commit: find("group_commit", SectionKind::Words, GROUP_COMMIT_WORDS)?,
+            collector_state: find(
+                "collector_state",
+                SectionKind::Record,
+                CollectorState::WORDS,
+            )?,
+            databases: find("databases", SectionKind::Records, CollectedDatabase::WORDS)?,
+            database_requests: find("database_requests", SectionKind::Words, REQUEST_WORDS)?,
         })
     }
 }

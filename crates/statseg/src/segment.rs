@@ -9,6 +9,7 @@
 use crate::activity::ActivityWriter;
 use crate::catalog::{Metric, MetricKind};
 use crate::codes::{CheckpointPhase, SegmentState};
+use crate::collected::{CollectedDatabase, CollectorState};
 use crate::commit_windows::CommitWindowsWriter;
 use crate::control::ResetBusy;
 use crate::error::OsError;
@@ -298,6 +299,19 @@ impl Segment {
     #[must_use]
     pub fn flushes(&self) -> Option<Flushes<'_>> {
         Flushes::new(self.view().group_commit())
+    }
+
+    /// The collector. Writer: the collector.
+    #[must_use]
+    pub fn collector_state(&self) -> RecordWriter<'_, CollectorState> {
+        self.record(&self.layout.sections.collector_state, 0)
+    }
+
+    /// A database whose statistics are kept. Writer: the collector. Beyond
+    /// [`View::database_count`] nothing is written.
+    #[must_use]
+    pub fn database(&self, index: usize) -> RecordWriter<'_, CollectedDatabase> {
+        self.record(&self.layout.sections.databases, index)
     }
 
     /// Resets. For any process of the server; no writer is disturbed.

@@ -7,6 +7,7 @@
 use crate::activity::{Activity, Ended};
 use crate::catalog::{Group, Metric};
 use crate::codes::{CheckpointPhase, SegmentState};
+use crate::collected::{CollectedDatabase, CollectorState, DatabaseRequests};
 use crate::commit_windows::{CommitWindows, Commits};
 use crate::control::{FILES_EPOCH, HISTORY_FLOOR, STALLS_FLOOR, TIMELINE_FLOOR, WAITS_EPOCH};
 use crate::files::FilesTable;
@@ -300,6 +301,31 @@ impl<'a> View<'a> {
     #[inline]
     pub(crate) fn group_commit(&self) -> &'a [AtomicU64] {
         self.part(&self.layout.sections.group_commit, 0)
+    }
+
+    /// The collector.
+    #[must_use]
+    pub fn collector_state(&self) -> Record<'a, CollectorState> {
+        self.record(&self.layout.sections.collector_state, 0)
+    }
+
+    /// Databases there is room for.
+    #[must_use]
+    pub fn database_count(&self) -> usize {
+        self.layout.sections.databases.count
+    }
+
+    /// A database whose statistics the collector keeps.
+    #[must_use]
+    pub fn database(&self, index: usize) -> Record<'a, CollectedDatabase> {
+        self.record(&self.layout.sections.databases, index)
+    }
+
+    /// What was asked of the collector about the database of that row. Any process of the server
+    /// may ask.
+    #[must_use]
+    pub fn database_requests(&self, index: usize) -> DatabaseRequests<'a> {
+        DatabaseRequests::new(self.part(&self.layout.sections.database_requests, index))
     }
 
     /// The files the flusher started writeback for.

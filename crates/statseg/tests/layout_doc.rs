@@ -4,9 +4,10 @@
 mod support;
 
 use statseg::{
-    Cause, CheckpointPhase, CommitWindows, Event, EventKind, FileKey, FileRow, FlushMode,
-    FlushState, History, Kind, Metric, MonitorState, Outcome, Phase, Progress, RecordType, Second,
-    SegmentState, Stall, SyncState, Takeover, WaitRow, Worker, WorkerState,
+    Cause, CheckpointPhase, CollectedDatabase, CollectorState, CommitWindows, Event, EventKind,
+    FileKey, FileRow, FlushMode, FlushState, History, Kind, Metric, MonitorState, Outcome, Phase,
+    Progress, RecordType, Second, SegmentState, Stall, SyncState, Takeover, WaitRow, Worker,
+    WorkerState,
 };
 use std::collections::BTreeMap;
 use support::Dir;
@@ -82,6 +83,8 @@ fn the_records_are_described() {
     check_record::<Second>();
     check_record::<Stall>();
     check_record::<WaitRow>();
+    check_record::<CollectorState>();
+    check_record::<CollectedDatabase>();
 }
 
 #[test]

@@ -76,6 +76,9 @@ pub enum EncodeError {
     },
 }
 
+/// Takes an entry of a section: object id and bytes.
+pub type Take<'t> = dyn FnMut(u64, &[u8]) -> Result<(), EncodeError> + 't;
+
 /// Makes files, one after the other.
 #[derive(Debug)]
 pub struct Encoder {
@@ -131,13 +134,31 @@ impl Encoder {
         layout: &KindLayout<'_>,
         entries: impl IntoIterator<Item = (u64, &'e [u8])>,
     ) -> Result<(), EncodeError> {
+        self.section_from(layout, |take| {
+            entries
+                .into_iter()
+                .try_for_each(|(objid, bytes)| take(objid, bytes))
+        })
+    }
+
+    /// As [`section`](Self::section), for who has not all entries at once: `give` hands them over
+    /// one by one.
+    ///
+    /// # Errors
+    /// The section cannot be: [`EncodeError`].
+    pub fn section_from(
+        &mut self,
+        layout: &KindLayout<'_>,
+        give: impl FnOnce(&mut Take<'_>) -> Result<(), EncodeError>,
+    ) -> Result<(), EncodeError> {
         self.check(FORM_OBJECTS, layout)?;
         self.staged.truncate(0);
         self.objects.clear();
-        for (objid, bytes) in entries {
-            let place = stage(&mut self.staged, layout, bytes)?;
-            self.objects.push((objid, place));
-        }
+        let (staged, objects) = (&mut self.staged, &mut self.objects);
+        give(&mut |objid, bytes| {
+            objects.push((objid, stage(staged, layout, bytes)?));
+            Ok(())
+        })?;
         self.objects.sort_unstable_by_key(|(objid, _)| *objid);
         let same = self.objects.windows(2).find(|pair| pair[0].0 == pair[1].0);
         if let Some([(objid, _), ..]) = same {

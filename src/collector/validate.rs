@@ -1,0 +1,222 @@
+//! After restoring: drops the statistics of objects that are gone, and empties those of unlogged
+//! relations, which crash recovery has emptied.
+//!
+//! *Runs in:* one short worker at a time, connected to the database it looks at; the collector
+//! starts it. *Reads and writes:* the database's file for the keys, its catalogs, entries of the
+//! statistics; its word of `database_requests` for the collector.
+//! *Never:* keeps anybody from dropping, copying or renaming the database: who wants to has taken
+//! a lock and waits for sessions to leave, up to 5 s; between two looks, some milliseconds, the
+//! worker sees that and leaves.
+//!
+//! It goes by the keys of the file, for what was restored came from there, and a search for all
+//! entries of a database is a search for all entries.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use pgrx::bgworkers::{
+    BackgroundWorkerBuilder, BackgroundWorkerStatus, BgWorkerStartTime, DynamicBackgroundWorker,
+};
+use pgrx::pg_sys;
+use statsfile::{StatsFile, Subject};
+
+use super::files::Directory;
+use super::kinds::Kinds;
+use super::known::Known;
+use super::rows::{self, Rows, SHARED};
+use crate::pgshim::stats::catalog::{self, Object};
+use crate::pgshim::stats::{self, Key};
+use crate::{process, shmem};
+
+pub(crate) const NAME: &str = "ckptflush validator";
+/// Of the function in [`crate::worker`].
+const ENTRY: &str = "ckptflush_validator_main";
+
+/// Objects looked up in one go.
+const AT_ONCE: usize = 256;
+
+/// A database whose worker has left early, or could not be started, comes again after so long.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// And not more often than that: it may be one to which nobody can connect.
+const TIMES: u32 = 60;
+
+struct Waiting {
+    database: u32,
+    times: u32,
+    not_before: Instant,
+}
+
+struct Running {
+    worker: DynamicBackgroundWorker,
+    waiting: Waiting,
+}
+
+/// The databases that are still to be looked at.
+pub(super) struct Validation {
+    queue: VecDeque<Waiting>,
+    running: Option<Running>,
+}
+
+impl Validation {
+    pub(super) fn new() -> Self {
+        Self {
+            queue: VecDeque::new(),
+            running: None,
+        }
+    }
+
+    pub(super) fn add(&mut self, database: u32) {
+        self.queue.push_back(Waiting {
+            database,
+            times: 0,
+            not_before: Instant::now(),
+        });
+    }
+
+    /// Start the next worker when the one before has ended; false when there is nothing to do.
+    pub(super) fn step(
+        &mut self,
+        known: &std::collections::BTreeMap<u32, Known>,
+        rows: &Rows,
+    ) -> bool {
+        if let Some(running) = self.running.take() {
+            match running.worker.pid() {
+                Ok(_) | Err(BackgroundWorkerStatus::NotYetStarted) => {
+                    self.running = Some(running);
+                    return true;
+                }
+                Err(_) => self.ended(running.waiting, rows),
+            }
+        }
+        let now = Instant::now();
+        let Some(at) = self.queue.iter().position(|one| one.not_before <= now) else {
+            return !self.queue.is_empty();
+        };
+        let Some(waiting) = self.queue.remove(at) else {
+            return false;
+        };
+        if waiting.database == SHARED {
+            self.look_at_shared(rows);
+        } else if known
+            .get(&waiting.database)
+            .is_some_and(|it| it.is_connectable)
+        {
+            match start(waiting.database) {
+                Some(worker) => self.running = Some(Running { worker, waiting }),
+                None => self.again(waiting),
+            }
+        }
+        true
+    }
+
+    fn ended(&mut self, waiting: Waiting, rows: &Rows) {
+        match rows.take_dropped(waiting.database) {
+            Some(dropped) => rows.update(waiting.database, |row| {
+                row.dropped_entries = Some(dropped);
+            }),
+            None if rows.has(waiting.database) => self.again(waiting),
+            // It cannot report, and has done its work as far as anybody knows.
+            None => {}
+        }
+    }
+
+    fn again(&mut self, waiting: Waiting) {
+        if waiting.times < TIMES {
+            self.queue.push_back(Waiting {
+                times: waiting.times + 1,
+                not_before: Instant::now() + AGAIN,
+                ..waiting
+            });
+        }
+    }
+
+    /// Shared relations are never dropped; subscriptions are, and their catalog is a shared one.
+    fn look_at_shared(&self, rows: &Rows) {
+        let keys = keys_of(Subject::Common);
+        let dropped = by_kind(&keys).map(|keys| look_at(keys).unwrap_or(0)).sum();
+        rows.update(SHARED, |row| row.dropped_entries = Some(dropped));
+    }
+}
+
+fn start(database: u32) -> Option<DynamicBackgroundWorker> {
+    BackgroundWorkerBuilder::new(NAME)
+        .set_type(NAME)
+        .set_library("ckptflush")
+        .set_function(ENTRY)
+        .enable_spi_access()
+        .set_start_time(BgWorkerStartTime::ConsistentState)
+        .set_restart_time(None)
+        .set_argument(Some(pg_sys::Datum::from(database)))
+        .set_notify_pid(i32::try_from(process::pid()).unwrap_or(0))
+        .load_dynamic()
+        .ok()
+}
+
+/// All of the worker's work, once it is connected to the database.
+pub(crate) fn run(database: u32) {
+    let keys = keys_of(Subject::Database(database));
+    let mut dropped = 0;
+    for keys in by_kind(&keys) {
+        for keys in keys.chunks(AT_ONCE) {
+            let Some(some) = look_at(keys) else {
+                return; // somebody wants the database; the collector will send another one
+            };
+            dropped += some;
+        }
+    }
+    let segment = shmem::require();
+    if let Some(row) = rows::find(segment, database) {
+        let requests = segment.view().database_requests(row);
+        requests.report_dropped(dropped);
+    }
+}
+
+fn by_kind(keys: &[Key]) -> impl Iterator<Item = &[Key]> {
+    keys.chunk_by(|one, next| one.kind == next.kind)
+}
+
+/// Keys of a file, kind by kind; none if it cannot be read, as after it was written anew by
+/// another version.
+fn keys_of(subject: Subject) -> Vec<Key> {
+    let kinds = Kinds::new();
+    let bytes = Directory::own().read(subject).ok().flatten();
+    let Some(Ok(file)) = bytes.as_deref().map(StatsFile::verify) else {
+        return Vec::new();
+    };
+    let database = match subject {
+        Subject::Database(oid) => oid,
+        Subject::Common => 0,
+    };
+    let mut keys = Vec::new();
+    for section in file.sections() {
+        let Some(known) = kinds.named(section.name) else {
+            continue;
+        };
+        let mut entries = section.entries();
+        while let Some(entry) = entries.next_entry() {
+            keys.extend(entry.key.object().map(|object| Key {
+                kind: known.kind.number,
+                database,
+                object,
+            }));
+        }
+    }
+    keys
+}
+
+/// Look at objects of one kind; how many entries were dropped. `None`: somebody wants the
+/// database.
+fn look_at(keys: &[Key]) -> Option<u64> {
+    let objects = catalog::objects(keys)?;
+    let mut dropped = 0;
+    for (key, object) in keys.iter().zip(objects) {
+        match object {
+            // A temporary relation belongs to a session that is no more.
+            Object::Missing | Object::Temporary => dropped += u64::from(stats::drop_entry(key)),
+            Object::Unlogged => stats::forget_tuples(key),
+            Object::Permanent | Object::Unknown => {}
+        }
+    }
+    Some(dropped)
+}
