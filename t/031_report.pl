@@ -29,11 +29,20 @@ my %run = map { $_ => start [ 'ckpttop', 'record', "$files/$_", '--interval', '0
   sort keys %recorder;
 # Nothing is left running when a test dies; $? is the exit code.
 END { local $?; $_->kill_kill for grep { $_->pumpable } values %run }
+my %read;
 sub lines
 {
 	my ($name) = @_;
 	return () if !-e "$files/$name";
-	return map { decode_json($_) } slurp_file("$files/$name") =~ /^(\{.*\})\n/mg;
+	# Each line is read once: they become many, and are asked for often.
+	my $read = $read{$name} //= { at => 0, lines => [] };
+	my $more = slurp_file("$files/$name", $read->{at});
+	while ($more =~ s/^(.*\n)//)
+	{
+		$read->{at} += length $1;
+		push @{ $read->{lines} }, decode_json($1);
+	}
+	return @{ $read->{lines} };
 }
 
 # The entries of a key of all lines but the first, the header.
@@ -62,10 +71,14 @@ my @pgbench = ('pgbench', '-n', '-c', 2, '-f', "$files/insert.sql", '-d', $node-
 my ($out) = run_command([ @pgbench, '-t', 150 ]);
 like($out, qr{actually processed: 300/300}, 'pgbench');
 $node->safe_psql('postgres', 'CHECKPOINT');
-my $busy = start [ @pgbench, '-T', 4 ], '>', \my $busy_out;
+my $busy = start [ @pgbench, '-T', 10 ], '>', \my $busy_out;
 ok( $node->poll_query_until('postgres',
 		'SELECT count(*) > 1 FROM ckpt_stats_timeline WHERE commits > 100'), 'busy seconds');
-$node->safe_psql('postgres', 'BEGIN; LOCK TABLE t; SELECT pg_sleep(0.6); COMMIT');
+my $held = $node->background_psql('postgres');
+$held->query_safe('BEGIN; LOCK TABLE t');
+ok($node->poll_query_until('postgres', 'SELECT stalled_time > 500 FROM ckpt_stats_stalls WHERE ongoing'), 'a stall');
+$held->query_safe('COMMIT');
+$held->quit;
 finish $busy;
 
 recorded('the checkpoint', sub { entries($_[0], 'checkpoints') });

@@ -47,7 +47,17 @@ is($other->query('SELECT n FROM hot WHERE id = 1'), 1, 'without group commit: no
 $other->query('BEGIN; SELECT n FROM hot WHERE id = 1 FOR UPDATE NOWAIT; ROLLBACK');
 like($other->{stderr}, qr/could not obtain lock/, 'without group commit: the row is locked');
 $other->{stderr} = '';
+# What that costs is seen while it lasts.
+my $waiter = session($node);
+my $gain = 'SELECT predicted_gain_time FROM ckpt_stats_group_commit';
+is($other->query($gain), 0, 'nobody waits for the row yet');
+begin($waiter, 'UPDATE hot SET n = n WHERE id = 1');
+ok(waits($waiter), 'another one waits for the row');
+my $predicted = $other->query($gain);
+ok($predicted > 100 && $predicted < 5000, "the gain of group commit is predicted: $predicted ms");
 $held->release;
+finish($waiter);
+$waiter->quit;
 finish($writer);
 $writer->query('RESET ckptflush.group_commit');
 

@@ -311,7 +311,7 @@ impl Session {
             all(wants.histogram)
         );
         let files = format!(
-            " ORDER BY sync_time DESC, buffers_written DESC, writeback_bytes DESC, path{}",
+            " ORDER BY sync_time DESC, buffers_written DESC, writeback_bytes DESC, path COLLATE \"C\"{}",
             all(wants.files)
         );
         let views = [
