@@ -22,7 +22,9 @@ my $without = new_node('without', conf => "${conf}ckptflush.flush_sweep = off\n"
 plan skip_all => 'the kernel has no cachestat or no sync_file_range here'
   if $node->safe_psql('postgres', 'SELECT cachestat AND sync_file_range FROM ckpt_stats_info') ne 't';
 my $is_17 = major_version($node) >= 17;
-my $done  = $node->safe_psql('postgres', 'CHECKPOINT; SELECT num_done FROM ckpt_stats');
+$node->safe_psql('postgres', 'CHECKPOINT');
+wait_for_history($node, 1);
+my $done = $node->safe_psql('postgres', 'SELECT num_done FROM ckpt_stats');
 
 # Two tablespaces: the sweep finds its way there too.
 my $file = PostgreSQL::Test::Utils::tempdir() . '/rows';
