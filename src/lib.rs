@@ -40,6 +40,7 @@
 //! | [`monitor`] | checkpoints: begin, progress, per-file syncs, end |
 //! | [`flush`] | planned writeback: the flusher, and its part in the checkpointer |
 //! | [`observe`] | what backends do: their commits |
+//! | [`advice`] | what the measurements say to change: pure rules |
 //! | [`worker`] | registration and skeleton of the background workers |
 //! | [`views`] | one file per view: snapshot to rows |
 //! | [`worklist`] | the checkpointer's work list, followed |
@@ -53,6 +54,7 @@
 // A server loads this library, no crate links it: its documentation is for those who read on.
 #![allow(rustdoc::private_intra_doc_links)]
 
+mod advice;
 mod compat;
 mod error;
 mod flush;
