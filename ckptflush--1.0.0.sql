@@ -1132,6 +1132,78 @@ COMMENT ON COLUMN ckpt_stats_info.sync_file_range IS
 COMMENT ON COLUMN ckpt_stats_info.device_counters IS
     'The kernel counts the writes of the device that the data directory is on.';
 
+CREATE FUNCTION ckpt_stats_advice(
+    OUT topic text,
+    OUT severity text,
+    OUT finding text,
+    OUT evidence text,
+    OUT suggestion text,
+    OUT expected_effect text,
+    OUT docs text
+)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'ckpt_stats_advice'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+
+CREATE VIEW ckpt_stats_advice AS
+SELECT
+    s.topic,
+    s.severity,
+    s.finding,
+    s.evidence,
+    s.suggestion,
+    s.expected_effect,
+    s.docs
+FROM ckpt_stats_advice() AS s;
+
+REVOKE ALL ON FUNCTION ckpt_stats_advice() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ckpt_stats_advice() TO pg_monitor;
+GRANT SELECT ON ckpt_stats_advice TO pg_monitor;
+
+COMMENT ON FUNCTION ckpt_stats_advice() IS
+    'Rows of the view ckpt_stats_advice.';
+COMMENT ON VIEW ckpt_stats_advice IS
+    'What the measurements say to change; no row when there is nothing.';
+COMMENT ON COLUMN ckpt_stats_advice.topic IS
+    'What it is about: a setting, or a heading of docs/advice.md.';
+COMMENT ON COLUMN ckpt_stats_advice.severity IS
+    'info (something to gain), warning (it hurts, or is bound to), or critical (the server may stop).';
+COMMENT ON COLUMN ckpt_stats_advice.finding IS
+    'What is the matter.';
+COMMENT ON COLUMN ckpt_stats_advice.evidence IS
+    'The measured numbers and the settings it is known by.';
+COMMENT ON COLUMN ckpt_stats_advice.suggestion IS
+    'A statement that can be pasted; NULL when no setting cures it.';
+COMMENT ON COLUMN ckpt_stats_advice.expected_effect IS
+    'What that would do, by the forecast where there is one, or what else helps.';
+COMMENT ON COLUMN ckpt_stats_advice.docs IS
+    'Where it is explained.';
+
+-- Not STRICT: NULL is the present value.
+CREATE FUNCTION ckpt_stats_forecast(
+    INOUT checkpoint_timeout interval DEFAULT NULL,
+    INOUT completion_target double precision DEFAULT NULL,
+    INOUT max_wal_size bigint DEFAULT NULL,
+    OUT present boolean,
+    OUT cause text,
+    OUT checkpoints_per_hour double precision,
+    OUT interval_time double precision,
+    OUT write_time double precision,
+    OUT buffers_written bigint,
+    OUT write_rate_bytes bigint,
+    OUT device_share double precision,
+    OUT wal_rate_bytes bigint,
+    OUT wal_disk_bytes bigint,
+    OUT redo_bytes bigint,
+    OUT recovery_time double precision
+)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'ckpt_stats_forecast'
+LANGUAGE C VOLATILE PARALLEL SAFE;
+
+COMMENT ON FUNCTION ckpt_stats_forecast(interval, double precision, bigint) IS
+    'What checkpoints of the measured load would be under other settings: five around the present ones without arguments, max_wal_size in bytes, NULL for the present value.';
+
 CREATE FUNCTION ckpt_stats_reset(target text DEFAULT 'all')
 RETURNS void
 AS 'MODULE_PATHNAME', 'ckpt_stats_reset'

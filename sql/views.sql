@@ -100,6 +100,14 @@ SELECT s.num_requested, s.num_done, s.buffers_written = h.buffers_written AS buf
     s.write_time = h.write_time AS time, h.checkpoint_id > 1 AS numbered_on
 FROM ckpt_stats s, ckpt_stats_history h;
 
+-- Advice and forecast: an idle server needs none, and where no checkpoint was begun by the server
+-- itself there is nothing to forecast by. Values that no setting can have.
+SELECT topic, evidence FROM ckpt_stats_advice;
+SELECT * FROM ckpt_stats_forecast();
+SELECT * FROM ckpt_stats_forecast(checkpoint_timeout => '10s');
+SELECT * FROM ckpt_stats_forecast(completion_target => 1.5);
+SELECT * FROM ckpt_stats_forecast(max_wal_size => 1000);
+
 -- Relocatable; what it counts does not depend on it.
 CREATE SCHEMA monitoring;
 ALTER EXTENSION ckptflush SET SCHEMA monitoring;

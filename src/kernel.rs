@@ -1,16 +1,19 @@
 //! The border to the kernel: the page cache asked and nudged, and the block device's counters.
 //!
-//! *Runs in:* the flusher; [`facilities`] in any backend.
+//! *Runs in:* the flusher; [`facilities`], [`free_bytes`] and [`memory_bytes`] in any backend.
 //! *Reads and writes:* data files, by four calls only: open, cachestat, sync_file_range with
-//! SYNC_FILE_RANGE_WRITE, close. Reads /sys and /proc.
+//! SYNC_FILE_RANGE_WRITE, close. Reads /sys and /proc, and the size of a file system.
 //! *Never:* calls fsync, fdatasync, syncfs, or sync_file_range with a WAIT flag: they would
 //! take a writeback error away from the checkpointer, whose own fsync then reports success (the
 //! kernel's errseq_t gives an error to the next opener only while nobody has seen it). Never
 //! creates a file, and never keeps one open: a dropped one must not hold its space.
 
+use std::ffi::CString;
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -234,6 +237,29 @@ pub(crate) fn dirty_expire_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/sys/vm/dirty_expire_centisecs");
     let centiseconds = text.ok().and_then(|text| text.trim().parse::<f64>().ok());
     centiseconds.filter(|value| *value > 0.0).unwrap_or(3000.0) / 100.0
+}
+
+/// Bytes that a file system has left for this user.
+pub(crate) fn free_bytes(path: &Path) -> io::Result<f64> {
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    let mut found = MaybeUninit::<libc::statvfs>::uninit();
+    // SAFETY: a zero-terminated path, and room for the answer.
+    if unsafe { libc::statvfs(path.as_ptr(), found.as_mut_ptr()) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call has filled it.
+    let found = unsafe { found.assume_init() };
+    Ok(found.f_bavail as f64 * found.f_frsize as f64)
+}
+
+/// Memory of the machine; a container may have less.
+pub(crate) fn memory_bytes() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kilobytes: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024.0)
 }
 
 #[cfg(test)]

@@ -44,6 +44,7 @@
 //! | [`collector`] | cumulative statistics: in files, and back after a crash |
 //! | [`observe`] | what backends do: their commits |
 //! | [`commit`] | group commit: locks are free before the flush |
+//! | [`advice`] | what the measurements say to change: pure rules |
 //! | [`worker`] | registration and skeleton of the background workers |
 //! | [`views`] | one file per view: snapshot to rows |
 //! | [`worklist`] | the checkpointer's work list, followed |
@@ -57,6 +58,7 @@
 // A server loads this library, no crate links it: its documentation is for those who read on.
 #![allow(rustdoc::private_intra_doc_links)]
 
+mod advice;
 mod collector;
 mod commit;
 mod compat;

@@ -4,6 +4,7 @@
 //! the two variables that say so.
 //! *Never:* looks into private memory: that is [`crate::pgshim`]'s part.
 
+use std::ffi::CStr;
 use std::path::Path;
 
 use pgrx::pg_sys;
@@ -193,4 +194,71 @@ pub(crate) fn started_at() -> i64 {
 pub(crate) fn abort_transaction() {
     // SAFETY: may be called at any time outside of a critical section (xact.c).
     unsafe { pg_sys::AbortOutOfAnyTransaction() };
+}
+
+/// A setting as the server has it, not as this session may have changed it: a number in its base
+/// unit, or a word. `None` if it has no value. The name must be one of a setting that everybody may
+/// see.
+pub(crate) fn setting(name: &CStr) -> Option<String> {
+    // SAFETY: a zero-terminated name; the answer lives until the next call.
+    let value = unsafe { pg_sys::GetConfigOptionResetString(name.as_ptr()) };
+    if value.is_null() {
+        return None;
+    }
+    // SAFETY: not null, zero-terminated, copied at once.
+    let value = unsafe { CStr::from_ptr(value) };
+    Some(value.to_string_lossy().into_owned())
+}
+
+/// Name of the relation with this file, if it is one of this backend's database. In a transaction
+/// only.
+pub(crate) fn relation_name(database: u32, tablespace: u32, file: u32) -> Option<String> {
+    // SAFETY: a plain Oid of this process, set when it chose its database.
+    let this = unsafe { pg_sys::MyDatabaseId };
+    if database != this.to_u32() {
+        return None;
+    }
+    let arguments = [
+        Some(pg_sys::Datum::from(tablespace)),
+        Some(pg_sys::Datum::from(file)),
+    ];
+    // SAFETY: the function takes two Oids and returns one, or NULL (dbsize.c).
+    let found: Option<pg_sys::Oid> =
+        unsafe { pgrx::direct_function_call(pg_sys::pg_filenode_relation, &arguments) };
+    // SAFETY: a look-up in the system cache, inside a transaction; the answer is palloc'd or null.
+    let name = unsafe { pg_sys::get_rel_name(found?) };
+    if name.is_null() {
+        return None;
+    }
+    // SAFETY: not null, zero-terminated.
+    let name = unsafe { CStr::from_ptr(name) };
+    Some(name.to_string_lossy().into_owned())
+}
+
+/// Pages written by others than the checkpointer, by PostgreSQL's cumulative statistics.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PageWrites {
+    /// Since when, in µs since 1970: the older of two resets, so that a rate is rather too low.
+    pub(crate) reset_at: i64,
+    pub(crate) bgwriter: i64,
+    pub(crate) backends: i64,
+    pub(crate) allocated: i64,
+    /// Rounds of the background writer that ended at its limit.
+    pub(crate) stopped: i64,
+}
+
+/// As they are now.
+pub(crate) fn page_writes() -> PageWrites {
+    // SAFETY: takes a snapshot, and may raise; in a backend.
+    let bgwriter = unsafe { pg_sys::pgstat_fetch_stat_bgwriter() };
+    // SAFETY: never null; lives as long as the transaction.
+    let bgwriter = unsafe { *bgwriter };
+    let (backends, reset_at) = crate::compat::backend_writes();
+    PageWrites {
+        reset_at: crate::process::unix_us(reset_at.min(bgwriter.stat_reset_timestamp)),
+        bgwriter: bgwriter.buf_written_clean,
+        backends,
+        allocated: bgwriter.buf_alloc,
+        stopped: bgwriter.maxwritten_clean,
+    }
 }

@@ -25,7 +25,7 @@ sub attempt
 
 # All views and functions of the extension, whatever will be added to it.
 my %for_everybody = map { $_ => 1 } qw(ckpt_stats ckpt_stats_commands ckpt_stats_counters
-	ckpt_stats_flush ckpt_stats_group_commit ckpt_stats_histogram ckpt_stats_timeline ckpt_stats_waits);
+	ckpt_stats_flush ckpt_stats_forecast ckpt_stats_group_commit ckpt_stats_histogram ckpt_stats_timeline ckpt_stats_waits);
 my %for_nobody = map { $_ => 1 } qw(ckpt_stats_reset ckpt_stats_restore_database ckpt_stats_write_database);
 # Of functions that cannot do without.
 my %arguments = (ckpt_stats_write_database => '0', ckpt_stats_restore_database => "0, 'file'");
@@ -54,7 +54,7 @@ foreach my $object (@objects)
 
 # What everybody sees names no file, no relation and no database.
 my $seen = join "\n", map {
-	$node->safe_psql('postgres', "TABLE $_", extra_params => [ '-U', 'plain' ])
+	$node->safe_psql('postgres', $_ eq 'ckpt_stats_forecast' ? "SELECT * FROM $_()" : "TABLE $_", extra_params => [ '-U', 'plain' ])
 } sort keys %for_everybody;
 unlike($seen, qr{base/|global/|pg_xact|postgres\b|template}, 'no names in the public views');
 like(ask('SELECT path FROM ckpt_stats_files'), qr{base/|global/}, 'though there are some');

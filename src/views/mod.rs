@@ -3,20 +3,23 @@
 //! *Runs in:* the backend that queries. *Reads and writes:* reads the stats segment, without a
 //! lock; [`reset`] writes its baseline, [`statistics`] asks the collector.
 //! *Never:* looks at the server itself: what a view shows, a hook or a worker has put into the
-//! segment.
+//! segment. Only advice and forecast read the server's settings besides ([`measured`]).
 //!
 //! Each view `ckpt_stats_x` stands over a function of its name, which this file exports; the
 //! install script names the symbols. Without preload every one of them answers 55000.
 
+mod advice;
 mod commands;
 mod counters;
 mod databases;
 mod files;
 mod flush;
+mod forecast;
 mod group_commit;
 mod histogram;
 mod history;
 mod info;
+mod measured;
 mod progress;
 mod reset;
 mod rows;
@@ -120,6 +123,12 @@ view!(
     workers::rows
 );
 view!(ckpt_stats_info, pg_finfo_ckpt_stats_info, info::rows);
+view!(ckpt_stats_advice, pg_finfo_ckpt_stats_advice, advice::rows);
+exported!(
+    ckpt_stats_forecast,
+    pg_finfo_ckpt_stats_forecast,
+    forecast::call
+);
 exported!(ckpt_stats_reset, pg_finfo_ckpt_stats_reset, reset::call);
 exported!(
     ckpt_stats_write_database,

@@ -78,7 +78,7 @@ macro_rules! plain {
         }
     )*};
 }
-plain!(bool, i32, i64, f64);
+plain!(bool, i32, i64, f64, pgrx::datum::Interval);
 
 /// The library was replaced, the SQL objects are of another version, or the other way round.
 fn other_version() {

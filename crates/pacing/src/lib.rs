@@ -21,6 +21,10 @@
 //!
 //! - [`frontier`]: finds the checkpointer's own work list and follows it item by item.
 //! - [`forecast`]: turns that progress and the checkpointer's schedule into an expected end.
+//!
+//! And whoever asks what other settings would do:
+//!
+//! - [`outlook`]: checkpoints of the measured load, under a setting.
 
 #![forbid(unsafe_code)]
 
@@ -31,6 +35,7 @@ pub mod forecast;
 pub mod frontier;
 pub mod gate;
 pub mod lane;
+pub mod outlook;
 pub mod plan;
 pub mod queue;
 pub mod sync;
