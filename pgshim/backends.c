@@ -22,8 +22,9 @@
 
 #include "compat.h"
 
-static ckf_enter enter_step;
-static ckf_leave leave_step;
+static ckf_watcher watcher;
+/* This process was to be watched when it last was asked. */
+static bool watched;
 
 static post_parse_analyze_hook_type previous_analyze;
 static planner_hook_type previous_planner;
@@ -32,6 +33,57 @@ static ExecutorRun_hook_type previous_run;
 static ExecutorFinish_hook_type previous_finish;
 static ExecutorEnd_hook_type previous_end;
 static ProcessUtility_hook_type previous_utility;
+
+/* Is it? Each step of each command asks, watched or not: three words, and no call. */
+static inline bool
+watches(void)
+{
+	if (likely(*watcher.track && *watcher.enabled && MyBackendType == B_BACKEND))
+		return watched = true;
+	if (watched)
+	{
+		watched = false;
+		watcher.forget();
+	}
+	return false;
+}
+
+/*
+ * A query that changes nothing is started when its portal is bound and run when it is executed;
+ * all others are started, run and ended in one go (pquery.c:PortalStart, PortalRunMulti).
+ */
+static bool
+changes(const QueryDesc *query)
+{
+	return query->operation != CMD_SELECT || query->plannedstmt->hasModifyingCTE;
+}
+
+static inline int32
+enter_step(int32 step)
+{
+	return watches() ? watcher.enter(step) : 0;
+}
+
+/* The same for a step of a query, with the number that it has if the query changes something. */
+static inline int32
+enter_query(const QueryDesc *query, int32 step, int32 step_of_change)
+{
+	return watches() ? watcher.enter(changes(query) ? step_of_change : step) : 0;
+}
+
+static inline void
+leave_query(const QueryDesc *query, int32 step, int32 step_of_change, int32 outer)
+{
+	if (watches())
+		watcher.leave(changes(query) ? step_of_change : step, outer);
+}
+
+static inline void
+leave_step(int32 step, int32 outer)
+{
+	if (watches())
+		watcher.leave(step, outer);
+}
 
 static void
 analyzed(ParseState *pstate, Query *query, JumbleState *jstate)
@@ -57,65 +109,56 @@ plan(Query *parse, const char *query_string, int cursor_options, ParamListInfo p
 	return planned;
 }
 
-/*
- * A query that changes nothing is started when its portal is bound and run when it is executed;
- * all others are started, run and ended in one go (pquery.c:PortalStart, PortalRunMulti).
- */
-static bool
-changes(const QueryDesc *query)
-{
-	return query->operation != CMD_SELECT || query->plannedstmt->hasModifyingCTE;
-}
-
 static void
 start(QueryDesc *query, int eflags)
 {
-	int32		step = changes(query) ? CKF_STEP_START_CHANGE : CKF_STEP_START;
-	int32		outer = enter_step(step);
+	int32		outer = enter_query(query, CKF_STEP_START, CKF_STEP_START_CHANGE);
 
 	if (previous_start)
 		previous_start(query, eflags);
 	else
 		standard_ExecutorStart(query, eflags);
-	leave_step(step, outer);
+	leave_query(query, CKF_STEP_START, CKF_STEP_START_CHANGE, outer);
 }
 
 static void
 run(EXECUTOR_RUN_PARAMETERS)
 {
-	int32		step = changes(query) ? CKF_STEP_RUN_CHANGE : CKF_STEP_RUN;
-	int32		outer = enter_step(step);
+	int32		outer = enter_query(query, CKF_STEP_RUN, CKF_STEP_RUN_CHANGE);
 
 	if (previous_run)
 		previous_run(EXECUTOR_RUN_ARGUMENTS);
 	else
 		standard_ExecutorRun(EXECUTOR_RUN_ARGUMENTS);
-	leave_step(step, outer);
+	leave_query(query, CKF_STEP_RUN, CKF_STEP_RUN_CHANGE, outer);
 }
 
 static void
 finish(QueryDesc *query)
 {
-	int32		outer = enter_step(CKF_STEP_FINISH);
+	bool		counts = watches() && changes(query);
+	int32		outer = counts ? enter_step(CKF_STEP_FINISH_CHANGE) : 0;
 
 	if (previous_finish)
 		previous_finish(query);
 	else
 		standard_ExecutorFinish(query);
-	leave_step(CKF_STEP_FINISH, outer);
+	if (counts)
+		leave_step(CKF_STEP_FINISH_CHANGE, outer);
 }
 
 static void
 end(QueryDesc *query)
 {
-	int32		step = changes(query) ? CKF_STEP_END_CHANGE : CKF_STEP_END;
-	int32		outer = enter_step(step);
+	bool		counts = watches() && changes(query);
+	int32		outer = counts ? enter_step(CKF_STEP_END_CHANGE) : 0;
 
 	if (previous_end)
 		previous_end(query);
 	else
 		standard_ExecutorEnd(query);
-	leave_step(step, outer);
+	if (counts)
+		leave_step(CKF_STEP_END_CHANGE, outer);
 }
 
 static void
@@ -136,10 +179,9 @@ utility(PlannedStmt *statement, const char *query_string, bool read_only_tree,
 
 /* Once, in the postmaster while it loads libraries: the hooks before ours are called by ours. */
 void
-ckf_watch_commands(ckf_enter enter, ckf_leave leave)
+ckf_watch_commands(const ckf_watcher *callbacks)
 {
-	enter_step = enter;
-	leave_step = leave;
+	watcher = *callbacks;
 	previous_analyze = post_parse_analyze_hook;
 	post_parse_analyze_hook = analyzed;
 	previous_planner = planner_hook;
@@ -161,6 +203,13 @@ int64
 ckf_statement_start(void)
 {
 	return GetCurrentStatementStartTimestamp();
+}
+
+/* Has the running transaction written, so that its commit has a record? */
+int32
+ckf_has_xid(void)
+{
+	return TransactionIdIsValid(GetTopTransactionIdIfAny());
 }
 
 /* When the running or last transaction began, as a TimestampTz. */

@@ -18,15 +18,23 @@ typedef enum ckf_step
 	CKF_STEP_START_CHANGE = 3,	/* ExecutorStart of another one */
 	CKF_STEP_RUN = 4,			/* ExecutorRun of a query that changes nothing */
 	CKF_STEP_RUN_CHANGE = 5,
-	CKF_STEP_FINISH = 6,
-	CKF_STEP_END = 7,			/* ExecutorEnd of a query that changes nothing */
-	CKF_STEP_END_CHANGE = 8,
-	CKF_STEP_UTILITY = 9
+	CKF_STEP_FINISH_CHANGE = 6, /* nothing is left to do for one that changes nothing */
+	CKF_STEP_END_CHANGE = 7,
+	CKF_STEP_UTILITY = 8
 } ckf_step;
 
-/* Called before a step; what it returns is given to the call after it, if the step comes back. */
-typedef int32 (*ckf_enter) (int32 step);
-typedef void (*ckf_leave) (int32 step, int32 outer);
+/*
+ * The Rust side of the hooks. "enter" is called before a step; what it returns is given to "leave"
+ * after it, if the step comes back. "forget" is called once when it is not to be watched any more.
+ */
+typedef struct ckf_watcher
+{
+	const bool *enabled;		/* the settings that say whether to watch */
+	const bool *track;
+	int32		(*enter) (int32 step);
+	void		(*leave) (int32 step, int32 outer);
+	void		(*forget) (void);
+} ckf_watcher;
 
 /* What of a row a process waits for. */
 typedef enum ckf_row
@@ -44,7 +52,7 @@ typedef struct ckf_process
 	uint32		wait;
 } ckf_process;
 
-extern void ckf_watch_commands(ckf_enter enter, ckf_leave leave);
+extern void ckf_watch_commands(const ckf_watcher *callbacks);
 extern int32 ckf_processes(ckf_process *target, int32 room);
 extern void ckf_processes_again(ckf_process *known, int32 count);
 extern int32 ckf_wait_is_client(uint32 wait);
@@ -56,6 +64,7 @@ extern int32 ckf_backends_read(void);
 extern int32 ckf_backend(int32 index, int32 *pid, int32 *client, char *type, uint64 size);
 extern void ckf_backends_forget(void);
 extern int64 ckf_statement_start(void);
+extern int32 ckf_has_xid(void);
 extern int64 ckf_transaction_start(void);
 
 #endif							/* CKPTFLUSH_BACKENDS_H */

@@ -29,7 +29,10 @@
 
 #include "compat.h"
 
-static ckf_released locks_released;
+static ckf_transactions transactions;
+/* The committed transaction has something to do when its locks are released. */
+static bool is_pending;
+
 static ckf_reader reader;
 
 static ExecutorRun_hook_type previous_run;
@@ -46,11 +49,18 @@ void
 ckf_commit_facts(ckf_commit *facts)
 {
 	facts->writes = TransactionIdIsValid(GetTopTransactionIdIfAny());
-	facts->logged = XactLastRecEnd != 0;
+	facts->logged = ckf_has_logged();
 	facts->level = synchronous_commit;
 	facts->synced = enableFsync;
 	facts->standby = waits_for_standby();
 	facts->applies = IsLogicalWorker();
+}
+
+/* Has the transaction that is about to commit written WAL? */
+int32
+ckf_has_logged(void)
+{
+	return XactLastRecEnd != 0;
 }
 
 /*
@@ -181,20 +191,59 @@ ckf_wait_seen(const ckf_durable *target)
 		wait_for_standby();
 }
 
+/* xact.c:CallXactCallbacks */
+static void
+transaction(XactEvent event, void *arg)
+{
+	switch (event)
+	{
+		case XACT_EVENT_PRE_COMMIT:
+			transactions.commits();
+			break;
+		case XACT_EVENT_PRE_PREPARE:
+			transactions.prepares();
+			break;
+		case XACT_EVENT_COMMIT:
+			is_pending = transactions.committed();
+			break;
+		case XACT_EVENT_PREPARE:
+			transactions.prepared();
+			break;
+		case XACT_EVENT_ABORT:
+			is_pending = false;
+			transactions.aborted();
+			break;
+		default:
+			/* A parallel worker's part: the leader's counts. */
+			break;
+	}
+}
+
 /* resowner.c:ResourceOwnerRelease calls this in each phase for each owner. */
 static void
 released(ResourceReleasePhase phase, bool is_commit, bool is_top_level, void *arg)
 {
-	if (phase == RESOURCE_RELEASE_AFTER_LOCKS && is_commit && is_top_level)
-		locks_released();
+	if (is_pending && phase == RESOURCE_RELEASE_AFTER_LOCKS && is_commit && is_top_level)
+	{
+		is_pending = false;
+		transactions.released();
+	}
 }
 
 /* Once, in the postmaster while it loads libraries. */
 void
-ckf_watch_release(ckf_released callback)
+ckf_watch_transactions(const ckf_transactions *callbacks)
 {
-	locks_released = callback;
+	transactions = *callbacks;
+	RegisterXactCallback(transaction, NULL);
 	RegisterResourceReleaseCallback(released, NULL);
+}
+
+/* May this process tell only what is durable, statement by statement? */
+static inline bool
+is_strict(void)
+{
+	return *reader.level == reader.strict && MyBackendType == B_BACKEND;
 }
 
 /*
@@ -296,7 +345,7 @@ run(EXECUTOR_RUN_PARAMETERS)
 	bool		newer = query->operation != CMD_SELECT || statement->hasModifyingCTE ||
 		statement->rowMarks != NIL;
 
-	if (!returns || query->dest->mydest == DestNone || !reader.strict())
+	if (!returns || query->dest->mydest == DestNone || !is_strict())
 		execute(EXECUTOR_RUN_ARGUMENTS);
 	else if (!newer)
 	{
@@ -320,7 +369,7 @@ utility(PlannedStmt *statement, const char *query_string, bool read_only_tree,
 {
 	/* COPY table TO has no executor. Its snapshot was taken by pquery.c:PortalRunUtility. */
 	if (IsA(statement->utilityStmt, CopyStmt) &&
-		!((CopyStmt *) statement->utilityStmt)->is_from && reader.strict())
+		!((CopyStmt *) statement->utilityStmt)->is_from && is_strict())
 		wait_to_tell();
 	if (previous_utility)
 		previous_utility(statement, query_string, read_only_tree, context, params, environment,

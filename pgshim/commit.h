@@ -27,18 +27,31 @@ typedef struct ckf_durable
 	uint64		standby;
 } ckf_durable;
 
-/* Called when nobody waits for the locks of the committed transaction any more. */
-typedef void (*ckf_released) (void);
+/*
+ * Called at the ends of transactions. After the commit record an ERROR is a PANIC, so none of them
+ * raises.
+ */
+typedef struct ckf_transactions
+{
+	void		(*commits) (void);	/* about to make its record */
+	void		(*prepares) (void);
+	int32		(*committed) (void);	/* visible; whether to call "released" */
+	void		(*released) (void);	/* nobody waits for its locks any more */
+	void		(*prepared) (void);
+	void		(*aborted) (void);
+} ckf_transactions;
 
 /* Whether this process may tell only what is durable; what that is now; and that it is. */
 typedef struct ckf_reader
 {
-	int32		(*strict) (void);
+	const int32 *level;			/* the setting, and the value with which it is so */
+	int32		strict;
 	void		(*target) (ckf_durable *target);
 	void		(*waited) (void);
 } ckf_reader;
 
 extern void ckf_commit_facts(ckf_commit *facts);
+extern int32 ckf_has_logged(void);
 extern void ckf_set_commit_level(int32 level);
 extern uint64 ckf_commit_end(void);
 extern int32 ckf_commit_flushes(void);
@@ -48,7 +61,7 @@ extern uint64 ckf_flush_end(void);
 extern int32 ckf_is_durable(const ckf_durable *target);
 extern void ckf_wait_durable(const ckf_durable *target);
 extern void ckf_wait_seen(const ckf_durable *target);
-extern void ckf_watch_release(ckf_released released);
+extern void ckf_watch_transactions(const ckf_transactions *callbacks);
 extern void ckf_watch_readers(const ckf_reader *reader);
 
 #endif							/* CKPTFLUSH_COMMIT_H */

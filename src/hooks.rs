@@ -8,7 +8,7 @@ use pgrx::pg_sys;
 use pgrx::prelude::*;
 
 use crate::monitor::checkpointer::Heard;
-use crate::pgshim::commit as transactions;
+use crate::pgshim::commit::{self as transactions, Transactions};
 use crate::process::{self, ProcessCell};
 use crate::{commit, flush, loglevel, monitor, observe, shmem};
 
@@ -28,45 +28,47 @@ pub(crate) fn install() {
     observe::commits::install();
     observe::commands::install();
     commit::install();
-    // SAFETY: registers a function of this library, which is never unloaded.
-    unsafe { pg_sys::RegisterXactCallback(Some(transaction), std::ptr::null_mut()) };
-    transactions::watch_release(locks_released);
+    transactions::watch_transactions(&Transactions {
+        commits,
+        prepares,
+        committed,
+        released,
+        prepared,
+        aborted,
+    });
 }
 
-/// xact.c calls this at the ends of transactions. Nothing below raises: after the commit record
-/// an ERROR would be a PANIC.
-#[pg_guard]
-unsafe extern "C-unwind" fn transaction(
-    event: pg_sys::XactEvent::Type,
-    _argument: *mut std::ffi::c_void,
-) {
-    match event {
-        pg_sys::XactEvent::XACT_EVENT_PRE_COMMIT => {
-            observe::commits::begins();
-            commit::begins();
-        }
-        pg_sys::XactEvent::XACT_EVENT_PRE_PREPARE => {
-            observe::commits::begins();
-            commit::prepares();
-        }
-        // What is not durable yet ends in `locks_released`.
-        pg_sys::XactEvent::XACT_EVENT_COMMIT if commit::visible() => {}
-        pg_sys::XactEvent::XACT_EVENT_COMMIT | pg_sys::XactEvent::XACT_EVENT_PREPARE => {
-            observe::commits::ends();
-        }
-        pg_sys::XactEvent::XACT_EVENT_ABORT => {
-            commit::aborted();
-            observe::commits::aborted();
-        }
-        _ => {}
-    }
+extern "C" fn commits() {
+    observe::commits::begins();
+    commit::begins();
 }
 
-/// resowner.c: a committed transaction has released its locks; its client knows nothing yet.
-extern "C" fn locks_released() {
-    if commit::wait() {
+extern "C" fn prepares() {
+    observe::commits::begins();
+    commit::prepares();
+}
+
+/// What is not durable yet ends in [`released`].
+extern "C" fn committed() -> i32 {
+    let waits = commit::visible();
+    if !waits {
         observe::commits::ends();
     }
+    i32::from(waits)
+}
+
+extern "C" fn released() {
+    commit::wait();
+    observe::commits::ends();
+}
+
+extern "C" fn prepared() {
+    observe::commits::ends();
+}
+
+extern "C" fn aborted() {
+    commit::aborted();
+    observe::commits::aborted();
 }
 
 /// elog.c:EmitErrorReport calls this for every record on its way to the server's log.

@@ -4,6 +4,7 @@
 //! *Never:* shares anything: what other processes must see belongs in [`crate::shmem`].
 
 use std::cell::Cell;
+use std::time::{Duration, Instant, SystemTime};
 
 use pgrx::pg_sys;
 
@@ -68,11 +69,63 @@ pub(crate) fn pid() -> u32 {
 /// Microseconds between the Unix epoch and PostgreSQL's (datatype/timestamp.h).
 const EPOCH_SHIFT_US: i64 = 946_684_800 * 1_000_000;
 
-/// Now, in microseconds since the Unix epoch: the unit of every moment in the segment.
+/// Now, in microseconds since the Unix epoch: the unit of every moment in the segment. The clock
+/// of timestamp.c:GetCurrentTimestamp.
 pub(crate) fn now_us() -> i64 {
-    // SAFETY: reads the clock; cannot raise.
-    let now = unsafe { pg_sys::GetCurrentTimestamp() };
-    unix_us(now)
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| i64::try_from(since.as_micros()).unwrap_or(0))
+}
+
+/// A moment, by the clock that durations are measured with and by the one that timestamps are of.
+#[derive(Clone, Copy)]
+pub(crate) struct Moment {
+    pub(crate) instant: Instant,
+    /// Since the Unix epoch.
+    pub(crate) us: i64,
+}
+
+/// How long one clock is believed to tell the other. They drift apart by 500 millionths at most
+/// (adjtimex(2)): 5 µs in that time. A clock that was set is noticed after it.
+const IN_STEP: Duration = Duration::from_millis(10);
+
+/// When both clocks were last read together.
+static BOTH: ProcessCell<Option<Moment>> = ProcessCell::new(None);
+
+impl Moment {
+    /// Now. Reads one clock where the other was read a short time ago: a backend that is busy asks
+    /// at each of its transactions.
+    pub(crate) fn now() -> Self {
+        let instant = Instant::now();
+        if let Some(both) = BOTH.get() {
+            let passed = instant.saturating_duration_since(both.instant);
+            if passed < IN_STEP {
+                let us = both.us + i64::try_from(passed.as_micros()).unwrap_or(0);
+                return Self { instant, us };
+            }
+        }
+        Self::read(instant)
+    }
+
+    fn read(instant: Instant) -> Self {
+        let us = now_us();
+        let both = Self { instant, us };
+        BOTH.set(Some(both));
+        both
+    }
+
+    /// When a timestamp of this process was taken; `None` if that was before the machine's clock
+    /// began.
+    pub(crate) fn at(us: i64) -> Option<Instant> {
+        let near = |both: &Self| Duration::from_micros(both.us.abs_diff(us)) < IN_STEP;
+        let both = BOTH.get().filter(near);
+        let both = both.unwrap_or_else(|| Self::read(Instant::now()));
+        let apart = Duration::from_micros(both.us.abs_diff(us));
+        if us < both.us {
+            both.instant.checked_sub(apart)
+        } else {
+            Some(both.instant + apart)
+        }
+    }
 }
 
 /// A server timestamp as the segment keeps it.

@@ -63,6 +63,11 @@ pub(crate) fn group_commit_readers() -> Readers {
     GROUP_COMMIT_READERS.get()
 }
 
+/// Where it is kept, for C: the numbers of [`Readers`].
+pub(crate) fn group_commit_readers_word() -> *const i32 {
+    GROUP_COMMIT_READERS.as_ptr()
+}
+
 /// `ckptflush.group_commit_sync_rep`: before the answer of a synchronous standby, too.
 pub(crate) fn group_commit_sync_rep() -> bool {
     GROUP_COMMIT_SYNC_REP.get()
@@ -73,6 +78,11 @@ pub(crate) fn enabled() -> bool {
     ENABLED.get()
 }
 
+/// Where it is kept, for C.
+pub(crate) fn enabled_word() -> *const bool {
+    ENABLED.as_ptr()
+}
+
 /// `ckptflush.track_sync`: per-file fsync times.
 pub(crate) fn track_sync() -> bool {
     TRACK_SYNC.get()
@@ -81,6 +91,11 @@ pub(crate) fn track_sync() -> bool {
 /// `ckptflush.track_commands`: times of parse, plan, execute and so on.
 pub(crate) fn track_commands() -> bool {
     TRACK_COMMANDS.get()
+}
+
+/// Where it is kept, for C.
+pub(crate) fn track_commands_word() -> *const bool {
+    TRACK_COMMANDS.as_ptr()
 }
 
 /// `ckptflush.wait_sample_interval`: time between two looks at all backends.

@@ -86,11 +86,11 @@ pub(crate) fn begins() {
     let Some(segment) = shmem::segment() else {
         return;
     };
-    let facts = Facts::now();
-    LOGGED.set(facts.logged());
+    LOGGED.set(commit::has_logged());
     if !settings::group_commit() || !settings::enabled() {
         return;
     }
+    let facts = Facts::now();
     let is_client = process::is_client_backend() && process::is_past_start();
     match rules::may_engage(&facts, is_client, settings::group_commit_sync_rep()) {
         Ok(()) => announce(segment, &facts),
@@ -183,17 +183,12 @@ fn conclude(segment: &'static Segment, announced: Announced, record: Option<u64>
     }
 }
 
-/// The locks are released: wait until the transaction, or what it has seen, is durable. Says
-/// whether it had to end here.
-pub(crate) fn wait() -> bool {
-    let Some(pending) = PENDING.get() else {
-        return false;
+/// The locks are released: wait until the transaction, or what it has seen, is durable.
+pub(crate) fn wait() {
+    let (Some(pending), Some(segment)) = (PENDING.get(), shmem::segment()) else {
+        return;
     };
-    // Once: the callback comes for each resource owner.
     PENDING.set(None);
-    let Some(segment) = shmem::segment() else {
-        return true;
-    };
     match pending {
         Pending::Commit(target) if target.is_reached() => {
             // A standby that was configured meanwhile is asked all the same.
@@ -211,5 +206,4 @@ pub(crate) fn wait() -> bool {
             tally::reader_waited(segment, began);
         }
     }
-    true
 }

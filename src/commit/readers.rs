@@ -10,6 +10,7 @@
 
 use std::time::Instant;
 
+use pgrx::guc::GucEnum;
 use statseg::{Durability, Segment};
 
 use super::tally;
@@ -24,7 +25,8 @@ static BEGAN: ProcessCell<Option<Instant>> = ProcessCell::new(None);
 /// Called from `_PG_init` in the postmaster.
 pub(super) fn install() {
     commit::watch_readers(&Reader {
-        strict,
+        level: settings::group_commit_readers_word(),
+        strict: Readers::Statement.to_ordinal(),
         target,
         waited,
     });
@@ -55,13 +57,6 @@ pub(super) fn seen_at_end(segment: &'static Segment, flushed: bool) -> Durable {
     } else {
         Durable::default()
     }
-}
-
-extern "C" fn strict() -> i32 {
-    let strict = settings::group_commit_readers() == Readers::Statement
-        && process::is_client_backend()
-        && shmem::segment().is_some();
-    i32::from(strict)
 }
 
 extern "C" fn target(target: *mut Durable) {

@@ -26,8 +26,8 @@ use std::time::Instant;
 
 use statseg::{CheckpointPhase, Command, Metric, Segment};
 
-use crate::pgshim::backends::{self, Step};
-use crate::process::{self, ProcessCell, now_us, unix_us};
+use crate::pgshim::backends::{self, Step, Watcher};
+use crate::process::{self, Moment, ProcessCell, unix_us};
 use crate::{settings, shmem};
 
 use super::commits::Commit;
@@ -54,20 +54,17 @@ struct State {
     met: CheckpointPhase,
 }
 
-static STATE: ProcessCell<State> = ProcessCell::new(State {
-    mark: None,
-    message: 0,
-    parsed: false,
-    depth: 0,
-    outermost: None,
-    aborted: None,
-    counted_ns: 0,
-    met: CheckpointPhase::None,
-});
+static STATE: ProcessCell<State> = ProcessCell::new(State::NEW);
 
 /// Called from `_PG_init` in the postmaster: children inherit the hooks by fork.
 pub(crate) fn install() {
-    backends::watch_commands(enter, leave);
+    backends::watch_commands(&Watcher {
+        enabled: settings::enabled_word(),
+        track: settings::track_commands_word(),
+        enter,
+        leave,
+        forget,
+    });
 }
 
 /// The segment, if this process's commands are to be counted.
@@ -77,14 +74,10 @@ fn tracked() -> Option<&'static Segment> {
 }
 
 extern "C" fn enter(step: i32) -> i32 {
-    let mut state = STATE.get();
-    let Some(segment) = tracked() else {
-        if state.mark.is_some() {
-            state.mark = None;
-            STATE.set(state);
-        }
+    let Some(segment) = shmem::segment() else {
         return 0;
     };
+    let mut state = STATE.get();
     if state.message != backends::statement_start() || state.mark.is_none() {
         state.new_message(segment);
     }
@@ -104,33 +97,47 @@ extern "C" fn leave(step: i32, outer: i32) {
     if outer == 0 {
         state.outermost = None;
         state.aborted = None;
-        if let (Some(segment), Some(step)) = (tracked(), Step::from_number(step)) {
+        if let (Some(segment), Some(step)) = (shmem::segment(), Step::from_number(step)) {
             state.step_done(segment, step);
         }
     }
     STATE.set(state);
 }
 
+extern "C" fn forget() {
+    STATE.set(State::NEW);
+}
+
 impl State {
+    const NEW: Self = Self {
+        mark: None,
+        message: 0,
+        parsed: false,
+        depth: 0,
+        outermost: None,
+        aborted: None,
+        counted_ns: 0,
+        met: CheckpointPhase::None,
+    };
+
     /// The first mark of a message: what was before it is idle time.
     fn new_message(&mut self, segment: &'static Segment) {
-        let now = Instant::now();
-        let now_us = now_us();
         let arrived = backends::statement_start();
         self.fail(segment);
         self.message = arrived;
         self.parsed = false;
-        let since = |timestamp: i64| {
-            let us = u64::try_from(now_us - unix_us(timestamp)).unwrap_or(0);
-            now.checked_sub(std::time::Duration::from_micros(us))
-        };
-        let phase = segment.view().checkpoint_phase();
-        let (Some((mark, _)), Some(arrived_at)) = (self.mark, since(arrived)) else {
-            self.mark = Some((since(arrived).unwrap_or(now), phase));
+        let at = |timestamp| Moment::at(unix_us(timestamp));
+        let (Some((mark, _)), Some(arrived_at)) = (self.mark, at(arrived)) else {
+            let phase = segment.view().checkpoint_phase();
+            self.mark = Some((at(arrived).unwrap_or_else(Instant::now), phase));
             return;
         };
         let began = backends::transaction_start();
-        let bound_at = since(began).filter(|at| began < arrived && *at > mark);
+        let bound_at = if began < arrived {
+            at(began).filter(|at| *at > mark)
+        } else {
+            None
+        };
         self.record(segment, Command::Idle, bound_at.unwrap_or(arrived_at));
         if bound_at.is_some() {
             // A Bind without a mark, which began the transaction.
@@ -166,7 +173,7 @@ impl State {
             Step::Run | Step::EndChange => Command::Execute,
             Step::Utility => Command::Utility,
             // Parts of what is recorded next.
-            Step::Start | Step::StartChange | Step::RunChange | Step::Finish | Step::End => return,
+            Step::Start | Step::StartChange | Step::RunChange | Step::FinishChange => return,
         };
         self.record(segment, command, Instant::now());
     }
@@ -237,6 +244,11 @@ pub(super) fn rolled_back(now: Instant) {
         state.mark = state.mark.map(|(mark, phase)| (now.max(mark), phase));
     }
     STATE.set(state);
+}
+
+/// Does a statement run inside of which others may, and transactions end?
+pub(super) fn is_inside() -> bool {
+    STATE.get().depth > 0
 }
 
 /// Where the checkpoints were in the transaction that ends now: the first phase it met.

@@ -17,11 +17,10 @@ use statseg::{CommitWindows, Metric, Segment};
 
 use super::commands;
 use crate::pgshim::backends;
-use crate::process::{self, ProcessCell, now_us, unix_us};
+use crate::process::{self, Moment, ProcessCell, unix_us};
 use crate::{settings, shmem};
 
-/// A commit on its way.
-#[derive(Clone, Copy)]
+/// A commit that has ended.
 pub(super) struct Commit {
     /// Just before its record is made.
     pub(super) began: Instant,
@@ -31,7 +30,14 @@ pub(super) struct Commit {
     pub(super) writes: bool,
 }
 
-static COMMITTING: ProcessCell<Option<Commit>> = ProcessCell::new(None);
+/// One that has not ended.
+#[derive(Clone, Copy)]
+struct Begun {
+    began: Option<Instant>,
+    writes: bool,
+}
+
+static COMMITTING: ProcessCell<Option<Begun>> = ProcessCell::new(None);
 
 /// Called from `_PG_init` in the postmaster: children inherit the callback by fork. The ends of
 /// transactions come from [`crate::hooks`].
@@ -42,22 +48,32 @@ pub(crate) fn install() {
 
 /// The transaction is about to make its commit record, or to be prepared.
 pub(crate) fn begins() {
-    // SAFETY: reads the current transaction's state, in a transaction.
-    let xid = unsafe { pg_sys::GetTopTransactionIdIfAny() };
-    let began = Instant::now();
-    COMMITTING.set(settings::enabled().then_some(Commit {
-        began,
-        ended: began,
-        writes: xid != pg_sys::TransactionId::from(0),
-    }));
+    if !settings::enabled() {
+        COMMITTING.set(None);
+        return;
+    }
+    let writes = backends::has_xid();
+    // Of one that waits for nothing and ends with its statement nobody asks when it began.
+    let began = (writes || commands::is_inside()).then(Instant::now);
+    COMMITTING.set(Some(Begun { began, writes }));
 }
 
 /// It is as durable as it was asked to be.
 pub(crate) fn ends() {
-    if let (Some(commit), Some(segment)) = (COMMITTING.get(), shmem::segment()) {
+    if let (Some(Begun { began, writes }), Some(segment)) = (COMMITTING.get(), shmem::segment()) {
         COMMITTING.set(None);
-        let ended = Instant::now();
-        committed(segment, &Commit { ended, ..commit });
+        let now = Moment::now();
+        let ended = now.instant;
+        let began = began.unwrap_or(ended);
+        committed(
+            segment,
+            &Commit {
+                began,
+                ended,
+                writes,
+            },
+            now.us,
+        );
     }
 }
 
@@ -82,8 +98,7 @@ unsafe extern "C-unwind" fn subtransaction(
     }
 }
 
-fn committed(segment: &'static Segment, commit: &Commit) {
-    let now = now_us();
+fn committed(segment: &'static Segment, commit: &Commit, now: i64) {
     if commit.writes {
         let ns = commands::nanoseconds(commit.began, commit.ended);
         segment
@@ -101,10 +116,10 @@ fn committed(segment: &'static Segment, commit: &Commit) {
 
 fn rolled_back(segment: &'static Segment) {
     if process::is_client_backend() && process::is_past_start() {
-        let now = now_us();
-        commands::rolled_back(Instant::now());
-        let ns = transaction_ended(segment, now);
-        segment.activity(super::slot()).rolled_back(now, ns);
+        let now = Moment::now();
+        commands::rolled_back(now.instant);
+        let ns = transaction_ended(segment, now.us);
+        segment.activity(super::slot()).rolled_back(now.us, ns);
     }
 }
 

@@ -15,20 +15,18 @@ use super::guarded;
 mod raw {
     use std::ffi::c_char;
 
-    use super::Process;
+    use super::{Process, Watcher};
 
     // None of these can raise: they read memory, and set hook pointers.
     unsafe extern "C" {
-        pub(super) fn ckf_watch_commands(
-            enter: extern "C" fn(i32) -> i32,
-            leave: extern "C" fn(i32, i32),
-        );
+        pub(super) fn ckf_watch_commands(callbacks: *const Watcher);
         pub(super) fn ckf_processes(target: *mut Process, room: i32) -> i32;
         pub(super) fn ckf_processes_again(known: *mut Process, count: i32);
         pub(super) fn ckf_wait_is_client(wait: u32) -> i32;
         pub(super) fn ckf_row_wait(wait: u32) -> i32;
         pub(super) fn ckf_waits_for_flush(number: i32) -> i32;
         pub(super) fn ckf_statement_start() -> i64;
+        pub(super) fn ckf_has_xid() -> i32;
         pub(super) fn ckf_transaction_start() -> i64;
     }
 
@@ -61,8 +59,7 @@ pub(crate) enum Step {
     /// A query that changes nothing is executed.
     Run,
     RunChange,
-    Finish,
-    End,
+    FinishChange,
     EndChange,
     Utility,
 }
@@ -76,26 +73,45 @@ impl Step {
             3 => Self::StartChange,
             4 => Self::Run,
             5 => Self::RunChange,
-            6 => Self::Finish,
-            7 => Self::End,
-            8 => Self::EndChange,
-            9 => Self::Utility,
+            6 => Self::FinishChange,
+            7 => Self::EndChange,
+            8 => Self::Utility,
             _ => return None,
         })
     }
 }
 
-/// Have the functions called around each step, from now on, in every child of this process.
-/// Neither may unwind.
-pub(crate) fn watch_commands(enter: extern "C" fn(i32) -> i32, leave: extern "C" fn(i32, i32)) {
-    // SAFETY: sets hook pointers of this single-threaded process; the library is never unloaded.
-    unsafe { raw::ckf_watch_commands(enter, leave) };
+/// What is called around each step, and the settings that say whether it is
+/// (backends.h:ckf_watcher). None of the functions may unwind.
+#[repr(C)]
+pub(crate) struct Watcher {
+    pub(crate) enabled: *const bool,
+    pub(crate) track: *const bool,
+    /// Before a step: what it returns is given to `leave`.
+    pub(crate) enter: extern "C" fn(i32) -> i32,
+    /// After it, if it comes back.
+    pub(crate) leave: extern "C" fn(i32, i32),
+    /// Once, when a setting has changed so that the process is watched no more.
+    pub(crate) forget: extern "C" fn(),
+}
+
+/// Have the functions called from now on, in every client backend.
+pub(crate) fn watch_commands(watcher: &Watcher) {
+    // SAFETY: copies the struct, and sets hook pointers of this single-threaded process; the
+    // library, whose functions and settings they are, is never unloaded.
+    unsafe { raw::ckf_watch_commands(watcher) };
 }
 
 /// When the client's last message was taken up, as a server timestamp.
 pub(crate) fn statement_start() -> i64 {
     // SAFETY: reads a variable of this process.
     unsafe { raw::ckf_statement_start() }
+}
+
+/// Has the running transaction written, so that its commit has a record?
+pub(crate) fn has_xid() -> bool {
+    // SAFETY: as above.
+    unsafe { raw::ckf_has_xid() != 0 }
 }
 
 /// When the running or last transaction began, as a server timestamp.

@@ -10,12 +10,13 @@
 use super::guarded;
 
 mod raw {
-    use super::{Durable, Facts, RawReader};
+    use super::{Durable, Facts, Reader, Transactions};
 
     // None of these can raise: they read and write variables, shared memory under a spinlock or
     // without one, and set hook pointers.
     unsafe extern "C" {
         pub(super) fn ckf_commit_facts(facts: *mut Facts);
+        pub(super) fn ckf_has_logged() -> i32;
         pub(super) fn ckf_set_commit_level(level: i32);
         pub(super) fn ckf_commit_end() -> u64;
         pub(super) fn ckf_commit_flushes() -> i32;
@@ -23,14 +24,14 @@ mod raw {
         pub(super) fn ckf_insert_end() -> u64;
         pub(super) fn ckf_flush_end() -> u64;
         pub(super) fn ckf_is_durable(target: *const Durable) -> i32;
-        pub(super) fn ckf_watch_readers(reader: *const RawReader);
+        pub(super) fn ckf_watch_readers(reader: *const Reader);
     }
 
     // These write WAL, warn, or allocate: through `guarded` only.
     unsafe extern "C-unwind" {
         pub(super) fn ckf_wait_durable(target: *const Durable);
         pub(super) fn ckf_wait_seen(target: *const Durable);
-        pub(super) fn ckf_watch_release(released: extern "C" fn());
+        pub(super) fn ckf_watch_transactions(callbacks: *const Transactions);
     }
 }
 
@@ -60,7 +61,7 @@ impl Facts {
         self.writes != 0
     }
 
-    /// It has written WAL.
+    /// It has written WAL, as [`has_logged`].
     pub(crate) fn logged(&self) -> bool {
         self.logged != 0
     }
@@ -84,6 +85,12 @@ impl Facts {
     pub(crate) fn applies(&self) -> bool {
         self.applies != 0
     }
+}
+
+/// The transaction that is about to commit has written WAL.
+pub(crate) fn has_logged() -> bool {
+    // SAFETY: reads a variable of this process.
+    unsafe { raw::ckf_has_logged() != 0 }
 }
 
 /// Positions in the WAL that must be durable (commit.h:ckf_durable); 0: none.
@@ -156,26 +163,34 @@ pub(crate) fn flush_end() -> u64 {
     unsafe { raw::ckf_flush_end() }
 }
 
-/// Have a function called when the locks of a committed transaction are released, in every child
-/// of this process. It must not unwind.
-#[allow(ffi_unwind_calls)]
-pub(crate) fn watch_release(released: extern "C" fn()) {
-    // SAFETY: the library is never unloaded.
-    guarded(|| unsafe { raw::ckf_watch_release(released) });
-}
-
-/// commit.h:ckf_reader.
+/// What is called at the ends of transactions (commit.h:ckf_transactions). None of the functions
+/// may unwind or raise: after the commit record an ERROR is a PANIC.
 #[repr(C)]
-struct RawReader {
-    strict: extern "C" fn() -> i32,
-    target: extern "C" fn(*mut Durable),
-    waited: extern "C" fn(),
+pub(crate) struct Transactions {
+    /// About to make its record.
+    pub(crate) commits: extern "C" fn(),
+    pub(crate) prepares: extern "C" fn(),
+    /// Visible to others. Says whether `released` is to be called.
+    pub(crate) committed: extern "C" fn() -> i32,
+    /// Nobody waits for its locks any more.
+    pub(crate) released: extern "C" fn(),
+    pub(crate) prepared: extern "C" fn(),
+    pub(crate) aborted: extern "C" fn(),
 }
 
-/// What the hooks ask before rows are told. None of the functions may unwind.
+/// Have the functions called at the ends of transactions, in every child of this process.
+#[allow(ffi_unwind_calls)]
+pub(crate) fn watch_transactions(callbacks: &Transactions) {
+    // SAFETY: the struct is copied; the library is never unloaded.
+    guarded(|| unsafe { raw::ckf_watch_transactions(callbacks) });
+}
+
+/// What the hooks ask before rows are told (commit.h:ckf_reader). None of the functions may unwind.
+#[repr(C)]
 pub(crate) struct Reader {
-    /// Is only to be told what is durable?
-    pub(crate) strict: extern "C" fn() -> i32,
+    /// The setting, and its value with which the process is to be told only what is durable.
+    pub(crate) level: *const i32,
+    pub(crate) strict: i32,
     /// Up to where that is, for what the process has seen by now: to be stored there.
     pub(crate) target: extern "C" fn(*mut Durable),
     /// The process has waited for the last target.
@@ -184,11 +199,7 @@ pub(crate) struct Reader {
 
 /// Ask before rows are told, in every child of this process.
 pub(crate) fn watch_readers(reader: &Reader) {
-    let raw = RawReader {
-        strict: reader.strict,
-        target: reader.target,
-        waited: reader.waited,
-    };
-    // SAFETY: the struct is copied; the functions are never unloaded.
-    unsafe { raw::ckf_watch_readers(&raw const raw) };
+    // SAFETY: the struct is copied; the library, whose functions and setting they are, is never
+    // unloaded.
+    unsafe { raw::ckf_watch_readers(reader) };
 }
