@@ -113,8 +113,7 @@ impl Moment {
         both
     }
 
-    /// When a timestamp of this process was taken; `None` if that was before the machine's clock
-    /// began.
+    /// When a timestamp of this process was taken; `None` if the machine's clock cannot tell.
     pub(crate) fn at(us: i64) -> Option<Instant> {
         let near = |both: &Self| Duration::from_micros(both.us.abs_diff(us)) < IN_STEP;
         let both = BOTH.get().filter(near);
@@ -123,7 +122,7 @@ impl Moment {
         if us < both.us {
             both.instant.checked_sub(apart)
         } else {
-            Some(both.instant + apart)
+            both.instant.checked_add(apart)
         }
     }
 }
