@@ -28,7 +28,7 @@ use super::known::{Filed, Known};
 use super::restoring::Restoring;
 use super::rows::{Rows, SHARED};
 use super::store::Store;
-use super::validate::Validation;
+use super::validate::{After, Validation};
 use crate::pgshim::stats::catalog;
 use crate::pgshim::{self, stats};
 use crate::{process, server, settings};
@@ -73,7 +73,7 @@ impl Collector {
         let rows = Rows::start(segment);
         let mut validation = Validation::new();
         for database in rows.unvalidated() {
-            validation.add(database);
+            validation.add(database, After::Recovery);
         }
         Self {
             segment,
