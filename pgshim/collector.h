@@ -88,8 +88,7 @@ typedef enum ckf_object
 	CKF_OBJECT_MISSING = 0,
 	CKF_OBJECT_PERMANENT = 1,
 	CKF_OBJECT_UNLOGGED = 2,
-	CKF_OBJECT_TEMPORARY = 3,
-	CKF_OBJECT_UNKNOWN = 4		/* of a kind that has no catalog known here */
+	CKF_OBJECT_UNKNOWN = 3		/* of a kind that has no catalog known here */
 } ckf_object;
 
 /* collector_kinds.c */

@@ -13,6 +13,7 @@
 #include "access/tableam.h"
 #include "access/timeline.h"
 #include "access/xact.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_database.h"
 #include "catalog/pg_proc.h"
@@ -22,6 +23,9 @@
 #include "postmaster/bgworker.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
+#include "storage/sinvaladt.h"
 #include "tcop/tcopprot.h"
 #include "utils/fmgroids.h"
 #include "utils/inval.h"
@@ -117,6 +121,19 @@ somebody_wants_database(Oid database)
 	return false;
 }
 
+/*
+ * Is there a session that owns this schema of temporary relations? As checkTempNamespaceStatus, which
+ * knows the schemas of their TOAST tables for nobody's.
+ */
+static bool
+has_session(Oid temporary)
+{
+	int			number = GetTempNamespaceProcNumber(temporary);
+	PGPROC	   *owner = number == INVALID_PROC_NUMBER ? NULL : ProcNumberGetProc(number);
+
+	return owner != NULL && owner->databaseId == MyDatabaseId && OidIsValid(owner->tempNamespaceId);
+}
+
 /* What a row of the catalog says of its object; a row of another catalog than pg_class: exists. */
 static uint8
 look_up(Relation catalog, Oid index, uint64 object, Snapshot snapshot)
@@ -135,12 +152,13 @@ look_up(Relation catalog, Oid index, uint64 object, Snapshot snapshot)
 		verdict = CKF_OBJECT_PERMANENT;
 		if (RelationGetRelid(catalog) == RelationRelationId)
 		{
-			char		persistence = ((Form_pg_class) GETSTRUCT(tuple))->relpersistence;
+			Form_pg_class row = (Form_pg_class) GETSTRUCT(tuple);
 
-			if (persistence == RELPERSISTENCE_UNLOGGED)
+			if (row->relpersistence == RELPERSISTENCE_UNLOGGED)
 				verdict = CKF_OBJECT_UNLOGGED;
-			else if (persistence == RELPERSISTENCE_TEMP)
-				verdict = CKF_OBJECT_TEMPORARY;
+			else if (row->relpersistence == RELPERSISTENCE_TEMP &&
+					 !has_session(row->relnamespace))
+				verdict = CKF_OBJECT_MISSING;
 		}
 	}
 	systable_endscan(scan);

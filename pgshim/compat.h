@@ -33,6 +33,8 @@
 #if PG_VERSION_NUM < 170000
 #define GetNumberFromPGProc(proc) ((proc) - ProcGlobal->allProcs)
 #define INVALID_PROC_NUMBER InvalidBackendId
+#define GetTempNamespaceProcNumber GetTempNamespaceBackendId
+#define ProcNumberGetProc BackendIdGetProc
 #endif
 
 /* 18 returns the path by value; before, it is palloc'd. */

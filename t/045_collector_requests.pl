@@ -57,17 +57,28 @@ ask('SELECT ckpt_stats_write_database(0)');
 is(ask("SELECT datname FROM ckpt_stats_databases WHERE datid = $fresh"), 'stale', 'a new name is seen');
 
 # Statistics from a file: as after pg_upgrade, when there are none.
-run($node, 'CREATE TABLE u AS SELECT generate_series(1, 100) AS a; DELETE FROM u WHERE a <= 40');
+# Neither a table that no crash has emptied nor that of a living session loses anything.
+run($node, 'CREATE TABLE u AS SELECT generate_series(1, 100) AS a; DELETE FROM u WHERE a <= 40; '
+	  . 'CREATE UNLOGGED TABLE w AS SELECT generate_series(1, 100) AS a');
+my $owner = $node->background_psql('postgres');
+$owner->query_safe('CREATE TEMP TABLE temporary (a int, b text)');
 ask("SELECT ckpt_stats_write_database($oid)");
 my $saved = PostgreSQL::Test::Utils::tempdir() . '/saved.cks';
 system_or_bail('cp', files_directory($node) . "/$oid.cks", $saved);
 run($node, 'DROP TABLE t; SELECT pg_stat_reset()');
 my $dead = "SELECT n_dead_tup, n_live_tup FROM pg_stat_user_tables WHERE relname = 'u'";
 is(ask($dead), '0|0', 'reset');
+$owner->query_safe('INSERT INTO temporary SELECT generate_series(1, 100)');
+$owner->query_safe('SELECT pg_stat_force_next_flush()');
 cmp_ok(ask("SELECT ckpt_stats_restore_database($oid, '$saved')"), '>', 20, 'entries are restored');
 is(ask($dead), '40|60', 'and known again');
 $node->poll_query_until('postgres', "SELECT dropped_entries >= 1 $row") or die 'the dropped table is not noticed';
 ok(1, 'those of the dropped table are dropped again');
+is(ask("SELECT n_live_tup FROM pg_stat_user_tables WHERE relname = 'w'"), 100, 'not those of an unlogged one');
+is($owner->query_safe("SELECT n_live_tup FROM pg_stat_user_tables WHERE relname = 'temporary'"), 100, 'nor of a temporary one');
+$owner->query_safe('DROP TABLE temporary');
+$owner->quit;
+unlike(slurp_file($node->logfile), qr/already dropped/, 'which its session can drop');
 like(error_of("SELECT ckpt_stats_restore_database($oid, '$saved.none')"), qr/could not restore.*DETAIL:  There is no such file/s, 'no file');
 append_to_file($saved, 'x');
 like(error_of("SELECT ckpt_stats_restore_database($oid, '$saved')"), qr/DETAIL:  The file has \d+ bytes, and should have/, 'a damaged one');

@@ -13,6 +13,7 @@ use super::kinds::Signature;
 use super::known::{Filed, Signs, Todo};
 use super::round::Collector;
 use super::rows::{Request, SHARED};
+use super::validate::After;
 use crate::error::Message;
 use crate::{process, server, settings};
 
@@ -73,7 +74,7 @@ impl Collector {
             let failed = self.store.is_paused();
             // The file has the keys that the worker goes by.
             if self.rows.take_validation(request.database) {
-                self.validation.add(request.database);
+                self.validation.add(request.database, After::Request);
             }
             self.rows.serve(request, !failed);
         }

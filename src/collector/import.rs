@@ -22,6 +22,7 @@ use super::files::{self, Directory};
 use super::identity::{History, Place};
 use super::kinds::Kinds;
 use super::round::Collector;
+use super::validate::After;
 use crate::error::Message;
 use crate::pgshim::stats::{self, Key, Mark, What};
 use crate::{server, settings};
@@ -82,7 +83,7 @@ impl Collector {
                     if let Some(known) = self.known.get_mut(&oid) {
                         known.filed = None;
                     }
-                    self.validation.add(oid);
+                    self.validation.add(oid, After::Recovery);
                     self.rows.update(oid, |row| {
                         row.restored_at = Some(crate::process::now_us());
                         row.restored_entries = Some(merged);

@@ -16,6 +16,7 @@ use statsfile::{Identity, Subject, file_name};
 use super::identity::History;
 use super::load::{self, Outcome, State};
 use super::round::Collector;
+use super::validate::After;
 use crate::error::Message;
 use crate::{process, server};
 
@@ -161,7 +162,7 @@ fn restored(collector: &mut Collector, oid: u32, entries: u64, age_us: i64) {
         row.dropped_entries = None;
         row.refused_reason = None;
     });
-    collector.validation.add(oid);
+    collector.validation.add(oid, After::Recovery);
 }
 
 fn given_up() {

@@ -28,7 +28,7 @@ use super::known::{Filed, Known};
 use super::restoring::Restoring;
 use super::rows::{Rows, SHARED};
 use super::store::Store;
-use super::validate::Validation;
+use super::validate::{After, Validation};
 use crate::pgshim::stats::catalog;
 use crate::pgshim::{self, stats};
 use crate::{process, server, settings};
@@ -52,6 +52,8 @@ pub(crate) struct Collector {
     pub(super) store: Store,
     pub(super) rows: Rows,
     pub(super) known: BTreeMap<u32, Known>,
+    /// All of pg_database is in `known`, as it was when it was read last.
+    is_complete: bool,
     pub(super) validation: Validation,
     restoring: Restoring,
     pub(super) generation: u64,
@@ -73,7 +75,7 @@ impl Collector {
         let rows = Rows::start(segment);
         let mut validation = Validation::new();
         for database in rows.unvalidated() {
-            validation.add(database);
+            validation.add(database, After::Recovery);
         }
         Self {
             segment,
@@ -84,6 +86,7 @@ impl Collector {
             store: Store::new(Directory::own()),
             rows,
             known: BTreeMap::new(),
+            is_complete: false,
             validation,
             restoring: Restoring::new(),
             generation: 0,
@@ -189,9 +192,11 @@ impl Collector {
     /// Keep up with pg_database. The entries of a database that is gone are dropped: core has
     /// done that where DROP DATABASE ran, and has not where it was replayed.
     pub(super) fn look_at_databases(&mut self) {
-        if !self.known.is_empty() && !catalog::databases_changed() {
+        if !catalog::databases_changed() && self.is_complete {
             return;
         }
+        // An error in what follows must not be the end of it: the change is not told again.
+        self.is_complete = false;
         let databases = catalog::databases();
         let gone: Vec<u32> = self
             .known
@@ -220,6 +225,7 @@ impl Collector {
                 known.name = row.name;
             }
         }
+        self.is_complete = true;
     }
 
     pub(super) fn drop_entries(&self, database: u32) {

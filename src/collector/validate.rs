@@ -1,5 +1,5 @@
-//! After restoring: drops the statistics of objects that are gone, and empties those of unlogged
-//! relations, which crash recovery has emptied.
+//! After restoring: drops the statistics of objects that are gone, and after a crash empties those of
+//! unlogged relations, which crash recovery has emptied.
 //!
 //! *Runs in:* one short worker at a time, connected to the database it looks at; the collector
 //! starts it. *Reads and writes:* the database's file for the keys, its catalogs, entries of the
@@ -41,8 +41,21 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// And not more often than that: it may be one to which nobody can connect.
 const TIMES: u32 = 60;
 
+/// Why objects are looked up: what an unlogged relation has in it depends on that.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum After {
+    /// A crash, or a promotion: unlogged relations were emptied.
+    Recovery,
+    /// A file was restored by SQL.
+    Request,
+}
+
+/// What a worker is told, in one word: the database, and in the bit above its 32 after what.
+const REQUEST: u64 = 1 << 32;
+
 struct Waiting {
     database: u32,
+    after: After,
     times: u32,
     not_before: Instant,
 }
@@ -66,9 +79,10 @@ impl Validation {
         }
     }
 
-    pub(super) fn add(&mut self, database: u32) {
+    pub(super) fn add(&mut self, database: u32, after: After) {
         self.queue.push_back(Waiting {
             database,
+            after,
             times: 0,
             not_before: Instant::now(),
         });
@@ -102,7 +116,7 @@ impl Validation {
             .get(&waiting.database)
             .is_some_and(|it| it.is_connectable)
         {
-            match start(waiting.database) {
+            match start(waiting.database, waiting.after) {
                 Some(worker) => self.running = Some(Running { worker, waiting }),
                 None => self.again(waiting),
             }
@@ -134,12 +148,18 @@ impl Validation {
     /// Shared relations are never dropped; subscriptions are, and their catalog is a shared one.
     fn look_at_shared(&self, rows: &Rows) {
         let keys = keys_of(Subject::Common);
-        let dropped = by_kind(&keys).map(|keys| look_at(keys).unwrap_or(0)).sum();
+        let dropped = by_kind(&keys)
+            .map(|keys| look_at(keys, After::Recovery).unwrap_or(0))
+            .sum();
         rows.update(SHARED, |row| row.dropped_entries = Some(dropped));
     }
 }
 
-fn start(database: u32) -> Option<DynamicBackgroundWorker> {
+fn start(database: u32, after: After) -> Option<DynamicBackgroundWorker> {
+    let task = match after {
+        After::Recovery => u64::from(database),
+        After::Request => u64::from(database) | REQUEST,
+    };
     BackgroundWorkerBuilder::new(NAME)
         .set_type(NAME)
         .set_library("ckptflush")
@@ -147,19 +167,30 @@ fn start(database: u32) -> Option<DynamicBackgroundWorker> {
         .enable_spi_access()
         .set_start_time(BgWorkerStartTime::ConsistentState)
         .set_restart_time(None)
-        .set_argument(Some(pg_sys::Datum::from(database)))
+        .set_argument(Some(pg_sys::Datum::from(task)))
         .set_notify_pid(i32::try_from(process::pid()).unwrap_or(0))
         .load_dynamic()
         .ok()
 }
 
+/// The database that a worker's argument names.
+pub(crate) fn database_of(task: u64) -> u32 {
+    u32::try_from(task & u64::from(u32::MAX)).unwrap_or(0)
+}
+
 /// All of the worker's work, once it is connected to the database.
-pub(crate) fn run(database: u32) {
+pub(crate) fn run(task: u64) {
+    let database = database_of(task);
+    let after = if task & REQUEST == 0 {
+        After::Recovery
+    } else {
+        After::Request
+    };
     let keys = keys_of(Subject::Database(database));
     let mut dropped = 0;
     for keys in by_kind(&keys) {
         for keys in keys.chunks(AT_ONCE) {
-            let Some(some) = look_at(keys) else {
+            let Some(some) = look_at(keys, after) else {
                 return; // somebody wants the database; the collector will send another one
             };
             dropped += some;
@@ -207,15 +238,14 @@ fn keys_of(subject: Subject) -> Vec<Key> {
 
 /// Look at objects of one kind; how many entries were dropped. `None`: somebody wants the
 /// database.
-fn look_at(keys: &[Key]) -> Option<u64> {
+fn look_at(keys: &[Key], after: After) -> Option<u64> {
     let objects = catalog::objects(keys)?;
     let mut dropped = 0;
     for (key, object) in keys.iter().zip(objects) {
         match object {
-            // A temporary relation belongs to a session that is no more.
-            Object::Missing | Object::Temporary => dropped += u64::from(stats::drop_entry(key)),
-            Object::Unlogged => stats::forget_tuples(key),
-            Object::Permanent | Object::Unknown => {}
+            Object::Missing => dropped += u64::from(stats::drop_entry(key)),
+            Object::Unlogged if after == After::Recovery => stats::forget_tuples(key),
+            Object::Unlogged | Object::Permanent | Object::Unknown => {}
         }
     }
     Some(dropped)

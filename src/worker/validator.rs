@@ -9,13 +9,11 @@ use pgrx::prelude::*;
 use crate::collector::validate;
 use crate::pgshim::stats::catalog;
 
-/// Entry point, named where it is started. The argument is the database.
+/// Entry point, named where it is started. The argument is the task.
 #[pg_guard]
 #[unsafe(no_mangle)]
 pub(crate) extern "C-unwind" fn ckptflush_validator_main(argument: pg_sys::Datum) {
-    let Ok(database) = u32::try_from(argument.value()) else {
-        return;
-    };
-    catalog::connect(database);
-    validate::run(database);
+    let task = argument.value() as u64;
+    catalog::connect(validate::database_of(task));
+    validate::run(task);
 }

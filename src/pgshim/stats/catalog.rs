@@ -96,7 +96,6 @@ pub(crate) enum Object {
     Missing,
     Permanent,
     Unlogged,
-    Temporary,
     /// Of a kind of which nothing is known here.
     Unknown,
 }
@@ -113,7 +112,6 @@ pub(crate) fn objects(keys: &[Key]) -> Option<Vec<Object>> {
         0 => Object::Missing,
         1 => Object::Permanent,
         2 => Object::Unlogged,
-        3 => Object::Temporary,
         _ => Object::Unknown,
     };
     (looked != 0).then(|| verdicts.iter().map(known).collect())
