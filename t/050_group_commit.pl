@@ -102,6 +102,12 @@ tells('statement', 'waits', "COPY ($select FOR UPDATE) TO STDOUT", 'in a block, 
 tells('statement', 'waits', "DECLARE c CURSOR FOR $select; FETCH c", 'in a block, a cursor');
 tells('statement', 'waits', "PREPARE p AS $select; EXECUTE p; DEALLOCATE p", 'in a block, a prepared statement');
 tells('statement', 'waits', 'SELECT read_in_block()', 'in a block, a function');
+my $parallel = major_version($node) < 16 ? 'force_parallel_mode' : 'debug_parallel_query';
+$other->query("SET $parallel = on");
+like($other->query("EXPLAIN $select"), qr/Gather/, 'a parallel query');
+$other->query("RESET $parallel");
+tells('commit', 'waits', "SET $parallel = on; $select", 'a parallel query');
+tells('statement', 'waits', "SET $parallel = on; $select", 'in a block, a parallel query');
 
 # COPY of a table; of one that has only the row.
 $node->safe_psql('postgres', 'CREATE TABLE one (n int); INSERT INTO one VALUES (0)');

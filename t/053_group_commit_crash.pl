@@ -11,6 +11,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 use CkptFlush;
+use GroupCommit;
 use IPC::Run ();
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -55,12 +56,10 @@ sub kill_all
 {
 	my $postmaster = (split /\n/, slurp_file($node->data_dir . '/postmaster.pid'))[0];
 	kill 'STOP', $postmaster;
-	my @children = split ' ', slurp_file("/proc/$postmaster/task/$postmaster/children");
+	my @children = children($node);
 	kill 'KILL', @children;
 	$node->kill9;
-	wait_until(60, sub { !grep { process_runs($_) } @children, $postmaster }) or die 'it survives';
-	# Until its parent has taken notice, which takes a second, its lock files look like a living one's.
-	unlink $node->data_dir . '/postmaster.pid', glob $node->host . '/.s.PGSQL.*.lock';
+	after_kill($node, @children, $postmaster);
 	return;
 }
 
