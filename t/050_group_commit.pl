@@ -39,6 +39,19 @@ ok(waits($writer), 'its client is told nothing');
 $held->release;
 finish($writer);
 
+# So is the lock that all commits with NOTIFY take.
+$held = hold_flush($node);
+begin($writer, 'BEGIN; UPDATE hot SET n = 0 WHERE id = 1; NOTIFY something; COMMIT');
+ok(visible_within($other, 'SELECT n FROM hot WHERE id = 1', 0), 'a commit with NOTIFY is visible');
+my $notifier = session($node, 'synchronous_commit = off');
+begin($notifier, 'BEGIN; UPDATE hot SET n = 1 WHERE id = 1; NOTIFY something; COMMIT');
+ok(visible_within($other, 'SELECT n FROM hot WHERE id = 1', 1), 'the next one does not wait for its flush');
+finish($notifier);
+ok(waits($writer), 'while its own client does');
+$held->release;
+finish($writer);
+$notifier->quit;
+
 # The same without group commit: the test can fail.
 $held = hold_flush($node);
 begin($writer, 'SET ckptflush.group_commit = off; UPDATE hot SET n = 2 WHERE id = 1');
