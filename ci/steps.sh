@@ -79,6 +79,11 @@ count_tests() { # KIND LOG
         ok=$(grep -cE '^(test .*\.\.\. ok|ok [0-9]+ )' "$2" || true)
         not_ok=$(grep -cE '^(test .*\.\.\. FAILED|not ok [0-9]+ )' "$2" || true)
         ;;
+    summary) # "N passed, N failed"
+        ok=$(sed -n 's/^\([0-9]*\) passed, [0-9]* failed$/\1/p' "$2")
+        not_ok=$(sed -n 's/^[0-9]* passed, \([0-9]*\) failed$/\1/p' "$2")
+        ok=${ok:-0} not_ok=${not_ok:-0}
+        ;;
     tap) # the summary of prove; a file that died without a failed test counts as one
         ok=$(sed -n 's/^Files=.* Tests=\([0-9]*\),.*/\1/p' "$2")
         not_ok=$(awk '/^t\/.*\(Wstat: .* Failed: [0-9]+\)/ { sub(/.*Failed: /, ""); n += $0 > 0 ? $0 + 0 : 1 } END { print n + 0 }' "$2")

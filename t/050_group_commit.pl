@@ -39,6 +39,19 @@ ok(waits($writer), 'its client is told nothing');
 $held->release;
 finish($writer);
 
+# So is the lock that all commits with NOTIFY take.
+$held = hold_flush($node);
+begin($writer, 'BEGIN; UPDATE hot SET n = 0 WHERE id = 1; NOTIFY something; COMMIT');
+ok(visible_within($other, 'SELECT n FROM hot WHERE id = 1', 0), 'a commit with NOTIFY is visible');
+my $notifier = session($node, 'synchronous_commit = off');
+begin($notifier, 'BEGIN; UPDATE hot SET n = 1 WHERE id = 1; NOTIFY something; COMMIT');
+ok(visible_within($other, 'SELECT n FROM hot WHERE id = 1', 1), 'the next one does not wait for its flush');
+finish($notifier);
+ok(waits($writer), 'while its own client does');
+$held->release;
+finish($writer);
+$notifier->quit;
+
 # The same without group commit: the test can fail.
 $held = hold_flush($node);
 begin($writer, 'SET ckptflush.group_commit = off; UPDATE hot SET n = 2 WHERE id = 1');
@@ -102,6 +115,12 @@ tells('statement', 'waits', "COPY ($select FOR UPDATE) TO STDOUT", 'in a block, 
 tells('statement', 'waits', "DECLARE c CURSOR FOR $select; FETCH c", 'in a block, a cursor');
 tells('statement', 'waits', "PREPARE p AS $select; EXECUTE p; DEALLOCATE p", 'in a block, a prepared statement');
 tells('statement', 'waits', 'SELECT read_in_block()', 'in a block, a function');
+my $parallel = major_version($node) < 16 ? 'force_parallel_mode' : 'debug_parallel_query';
+$other->query("SET $parallel = on");
+like($other->query("EXPLAIN $select"), qr/Gather/, 'a parallel query');
+$other->query("RESET $parallel");
+tells('commit', 'waits', "SET $parallel = on; $select", 'a parallel query');
+tells('statement', 'waits', "SET $parallel = on; $select", 'in a block, a parallel query');
 
 # COPY of a table; of one that has only the row.
 $node->safe_psql('postgres', 'CREATE TABLE one (n int); INSERT INTO one VALUES (0)');

@@ -70,6 +70,10 @@ counts_as('NOTIFY alone', q{NOTIFY something});
 counts_as('a sequence', [ 'CREATE SEQUENCE s', q{SELECT nextval('s')} ], engaged => 2);
 counts_as('DROP TABLE', 'DROP TABLE dropped', engaged => 1);
 counts_as('TRUNCATE', 'TRUNCATE kept', engaged => 1);
+my $parallel = major_version($node) < 16 ? 'force_parallel_mode' : 'debug_parallel_query';
+counts_as('a parallel query', [ "SET $parallel = on", 'SELECT count(*) FROM t' ]);
+counts_as('what a parallel query has found', [ "SET $parallel = on", 'CREATE TABLE found AS SELECT a FROM t' ],
+	engaged => 1);
 counts_as('a deferred constraint that fails', 'INSERT INTO t VALUES (1)');
 counts_as('a deferred trigger that fails', 'INSERT INTO kept VALUES (1)');
 counts_as('turned off', [ 'SET ckptflush.group_commit = off', 'INSERT INTO t VALUES (22)' ]);

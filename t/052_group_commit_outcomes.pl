@@ -102,6 +102,19 @@ $node->poll_query_until('postgres', 'SELECT true') or die 'no restart';
 is(in_flight($node), '0 0', 'after a crash of a backend: nothing in flight');
 cmp_ok($node->safe_psql('postgres', 'SELECT n FROM hot'), '>=', told(), 'nothing that was told is lost');
 
+# The postmaster is killed while a commit waits: the backend flushes by itself, and answers.
+my @children;
+$watch = session($node);
+($writer) = while_it_waits(sub {
+	@children = children($node);
+	$node->kill9;
+});
+is(finish($writer), $next, 'postmaster killed: the commit is answered');
+after_kill($node, @children);
+eval { $_->quit } foreach $writer, $watch;
+$node->start;
+is($node->safe_psql('postgres', "SELECT count(*) FROM t WHERE a = $next"), 1, 'postmaster killed: the row is there');
+
 $node->stop;
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP/, 'no panic');
 done_testing();
