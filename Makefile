@@ -3,6 +3,7 @@
 #   make                   build the library for the server of pg_config, and the viewer
 #   make install           install library, control file, SQL and viewer (DESTDIR is honoured)
 #   make installcheck      pg_regress and TAP tests with the installed library (not as root)
+#   make dist              source archives of the last commit, in build/dist: the same bytes each time
 #   make clean             remove what was built here; distclean removes cargo's target too
 #
 # Variables: PG_CONFIG (which server), CARGO, CARGO_TARGET_DIR, PROVE_FLAGS; VIEWER=no leaves the
@@ -93,8 +94,11 @@ not-root:
 build:
 	$(MKDIR_P) $@
 
+dist:
+	ci/dist
+
 distclean: remove-target
 remove-target:
 	rm -rf target
 
-.PHONY: install-module install-viewer uninstall-module uninstall-viewer not-root remove-target
+.PHONY: dist install-module install-viewer uninstall-module uninstall-viewer not-root remove-target

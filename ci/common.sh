@@ -35,6 +35,7 @@ with_target() ( # NAME COMMAND...
         done
         cargo clean --quiet --target-dir "$target" "${packages[@]}"
         cargo clean --quiet --target-dir "$target" "${packages[@]}" --release
+        cargo clean --quiet --target-dir "$target" "${packages[@]}" --profile viewer
         echo "$sources" >"$target/.ckptflush-sources"
     fi
     export CARGO_TARGET_DIR=$target
@@ -90,4 +91,11 @@ end_processes_in() { # DIR
         return 0
     done
     return 1
+}
+
+# The address of the Debian mirror that this machine uses, from its own configuration.
+debian_mirror() {
+    # shellcheck disable=SC2016
+    apt-get indextargets --format '$(SITE) $(RELEASE) $(ORIGIN) $(CREATED_BY)' |
+        awk '$2 == "bookworm" && $4 == "Packages" { print $1; exit }'
 }
