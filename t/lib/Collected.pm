@@ -95,13 +95,15 @@ SQL
 	return;
 }
 
-# Until the objects were looked up.
+# Until the objects were looked up, but in a database to which nobody can connect since a crash has
+# interrupted its DROP.
 sub wait_for_validation
 {
 	my ($node) = @_;
 	wait_for_restore($node);
 	$node->poll_query_until('postgres', <<'SQL') or die 'objects are not looked up';
-SELECT bool_and(dropped_entries IS NOT NULL) FROM ckpt_stats_databases WHERE restored_at IS NOT NULL
+SELECT bool_and(dropped_entries IS NOT NULL) FROM ckpt_stats_databases
+WHERE restored_at IS NOT NULL AND datid NOT IN (SELECT oid FROM pg_database WHERE datconnlimit = -2)
 SQL
 	return;
 }
