@@ -67,7 +67,7 @@ WHERE d.datname = current_database()
 SQL
 }
 
-my $rounds = $operations > 1000 ? 12 : 3;
+my $rounds = $operations > 1000 ? 12 : 2;
 my ($done, $dropped, @gone) = (0, 0);
 foreach my $round (1 .. $rounds)
 {
@@ -86,7 +86,7 @@ foreach my $round (1 .. $rounds)
 		write_files($node) if $part < 1;
 	}
 	$done += 10 * (ask('SELECT last_value FROM done') - $begin);
-	$round % 3 == 0 ? crash_backend($node) : do { crash_all($node); $node->start };
+	$round % 2 == 0 ? crash_backend($node) : do { crash_all($node); $node->start };
 	$_->finish foreach @load;
 	my $databases = slurp_file("$directory/databases.out");
 	push @gone, $databases =~ /^gone,(\d+,\d+)$/mg;

@@ -59,8 +59,11 @@ impl Capture {
             };
             for keys in keys.chunks(AT_ONCE) {
                 self.each(known, keys, &mut |key, entry| {
-                    signature.word(key.object);
-                    known.sign(&mut signature, entry);
+                    // One that was only read, perhaps for the first time, has nothing of it.
+                    if known.has_material(entry) {
+                        signature.word(key.object);
+                        known.sign(&mut signature, entry);
+                    }
                 });
             }
         }

@@ -9,6 +9,7 @@ use pgrx::prelude::*;
 use statseg::Metric;
 use statsfile::{DatabaseRow, Header, Identity, Name, Subject};
 
+use super::keys::News;
 use super::kinds::Signature;
 use super::known::{Filed, Signs, Todo};
 use super::round::Collector;
@@ -17,8 +18,10 @@ use super::validate::After;
 use crate::error::Message;
 use crate::{process, server, settings};
 
-/// Looks at entries that find nothing are followed by a pause so many times as long.
-const CHECK_PAUSE: u32 = 1000;
+/// Looks at entries that find nothing are followed by a pause so many times as long: with the
+/// searches they are all that a server does for us where only autovacuum is at work, and shall
+/// not take a thousandth of the time.
+const CHECK_PAUSE: u32 = 1500;
 
 /// A database that is to be looked at, with its entry as it was when that was decided: what is
 /// counted while the others are copied makes the signature another one, and so is not missed.
@@ -41,8 +44,10 @@ impl Collector {
         }
         let may_check = begin >= self.next_check || !requests.is_empty();
         tasks.retain(|task| task.todo == Todo::Write || may_check);
+        let has_rows = tasks.iter().any(|task| task.todo == Todo::Write);
+        let news = if has_rows { News::Soon } else { News::Later };
         if !tasks.is_empty()
-            && (self.keys.is_due(settings::collector_interval()) || !requests.is_empty())
+            && (self.keys.is_due(settings::collector_interval(), news) || !requests.is_empty())
         {
             self.search();
         }
@@ -96,14 +101,16 @@ impl Collector {
         let entries = self.capture.databases(&self.kinds, &databases);
         let mut tasks = Vec::new();
         for (database, own) in databases.into_iter().zip(entries) {
-            let Some(known) = self.known.get(&database) else {
+            let signs = own.as_deref().map(|own| self.sign(own));
+            let Some(known) = self.known.get_mut(&database) else {
                 continue;
             };
-            let signs = own.as_deref().map(|own| self.sign(own));
             let todo = known.todo(signs, lazy);
-            self.rows.update(database, |row| {
-                row.pending = todo != Todo::Nothing;
-            });
+            let pending = todo != Todo::Nothing;
+            // To look into a row takes longer than all of the rest.
+            if known.shown_pending.replace(pending) != Some(pending) {
+                self.rows.update(database, |row| row.pending = pending);
+            }
             let (Some(signs), Some(own)) = (signs, own) else {
                 continue; // nothing was ever counted there
             };
@@ -218,6 +225,7 @@ impl Collector {
         self.count(bytes);
         if let Some(known) = self.known.get_mut(&task.database) {
             known.is_partial = !searched;
+            known.shown_pending = Some(false);
             known.checked = Some(task.signs.all);
             known.filed = Some(Filed {
                 signature: task.signs.all,

@@ -12,8 +12,24 @@ use std::time::{Duration, Instant};
 
 use crate::pgshim::stats::{self, Key};
 
-/// So many times as long as a search took is the time until the next one.
-const PAUSE: u32 = 500;
+/// For what new entries are wanted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum News {
+    /// Rows have changed, perhaps those of a new table.
+    Soon,
+    /// Only to see whether anything has changed that matters.
+    Later,
+}
+
+impl News {
+    /// So many times as long as a search took is the time until the next one.
+    fn pause(self) -> u32 {
+        match self {
+            Self::Soon => 500,
+            Self::Later => 5000,
+        }
+    }
+}
 
 /// The keys, sorted.
 pub(super) struct Keys {
@@ -46,8 +62,8 @@ impl Keys {
     }
 
     /// Is it time, for somebody who wants news of `interval`?
-    pub(super) fn is_due(&self, interval: Duration) -> bool {
-        let pause = interval.max(self.took * PAUSE);
+    pub(super) fn is_due(&self, interval: Duration, news: News) -> bool {
+        let pause = interval.max(self.took * news.pause());
         self.searched_at.is_none_or(|at| at.elapsed() >= pause)
     }
 

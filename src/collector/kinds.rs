@@ -54,6 +54,15 @@ impl Known {
         }
     }
 
+    /// Is anything that is material in an entry not zero?
+    pub(super) fn has_material(&self, entry: &[u8]) -> bool {
+        let mut spans = self.material.iter().copied();
+        spans.any(|(offset, bytes)| {
+            let span = entry.get(offset..offset + bytes).unwrap_or_default();
+            span.iter().any(|byte| *byte != 0)
+        })
+    }
+
     /// Take what is material of an entry into a signature.
     pub(super) fn sign(&self, signature: &mut Signature, entry: &[u8]) {
         for &(offset, bytes) in &self.material {

@@ -56,6 +56,8 @@ pub(super) struct Known {
     pub(super) checked: Option<u64>,
     /// The file was made by a list of keys that may have lacked some.
     pub(super) is_partial: bool,
+    /// What its row says of it, if that is known.
+    pub(super) shown_pending: Option<bool>,
 }
 
 impl Known {
@@ -66,6 +68,7 @@ impl Known {
             filed: None,
             checked: None,
             is_partial: false,
+            shown_pending: None,
         }
     }
 
