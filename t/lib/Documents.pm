@@ -8,7 +8,8 @@
 #   conf     lines of postgresql.conf
 #   text, yaml, rust   nothing to run
 # A comment of HTML before it says what is special:
-#   <!-- not run: REASON -->            "not run here: REASON" if something else runs it
+#   <!-- not run: REASON -->            "not run here: REASON" if something else runs it. Of sql what
+#                                       is between $$ is run all the same
 #   <!-- runs until it is stopped -->   each line is a command that does not end by itself
 package Documents;
 use strict;
