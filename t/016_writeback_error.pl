@@ -90,8 +90,9 @@ INSERT INTO large SELECT repeat('x', 8000) FROM generate_series(1, 3000);
 SQL
 	my $path = $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath('large')");
 	my $offset = -s $node->logfile;
-	append_to_file($bad, (stat $path)[1] . "\n");
+	# Asked for first: whoever writes back may find the error before a session could begin.
 	my $session = ask_for_spread_checkpoint($node);
+	append_to_file($bad, (stat $path)[1] . "\n");
 	$node->wait_for_log(qr/(?:PANIC|ERROR):/, $offset);
 	my $log = slurp_file($node->logfile, $offset);
 	my %said;
