@@ -217,7 +217,7 @@ mod tests {
         let advice = with(false, 750.0, 1000.0);
         let evidence = advice.as_ref().unwrap().evidence.clone();
         assert!(
-            evidence.contains("75 %") && evidence.contains("4.0 times"),
+            evidence.contains("75.0 %") && evidence.contains("4.0 times"),
             "{evidence}"
         );
         assert_eq!(
