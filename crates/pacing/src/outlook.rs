@@ -18,7 +18,7 @@
 //!   └──────────────────────────► age
 //! ```
 //!
-//! The curve is fitted to the seconds of the timeline ([`fit`]), by their age since the redo point
+//! The curve is fitted to the seconds of the timeline (`fit.rs`), by their age since the redo point
 //! before them. What the surge holds are images of pages: that is how many pages are changed
 //! again. What checkpoints wrote beyond these are fresh ones, in proportion to time.
 //!
