@@ -115,29 +115,39 @@ sub set_back
 	$node->command_ok([ 'pg_resetwal', '-o', 5_000_000, '-D', $node->data_dir ], 'OIDs are set back');
 	return;
 }
-set_back();
-$node->start;
-ask($make);
-my %first = map { $_ => 1 } split /\n/, ask($oids);
-run($node, join ';', map { "INSERT INTO reused$_ VALUES (1), (2); DELETE FROM reused$_ WHERE a = 1; "
-	  . "INSERT INTO reused_too$_ VALUES (1); SELECT reused$_()" } 1 .. 50);
-is(ask($counted), '100|50', 'they are counted');
-write_files($node);
-# The files are to say what they say now.
-ask('ALTER SYSTEM SET ckptflush.collector = off');
-$node->reload;
-$node->poll_query_until('postgres', "SELECT NOT current_setting('ckptflush.collector')::bool") or die 'no reload';
-ask(join ';', map { "DROP TABLE reused$_, reused_too$_; DROP FUNCTION reused$_()" } 1 .. 50);
-ask('ALTER SYSTEM RESET ckptflush.collector');
-set_back();
-# As after a crash, which however would not set them back.
-unlink $node->data_dir . '/pg_stat/pgstat.stat' or die "could not remove PostgreSQL's file: $!";
-$node->start;
-wait_for_restore($node);
-ask($make);
-cmp_ok(scalar(grep { $first{$_} } split /\n/, ask($oids)), '>=', 20, 'new objects have the same OIDs');
-wait_for_validation($node);
-is(ask($counted), '0|0', 'and begin with nothing');
+my $drop = join ';', map { "DROP TABLE reused$_, reused_too$_; DROP FUNCTION reused$_()" } 1 .. 50;
+
+# Whoever takes an OID in between shifts all that follow, and then few are the same: again.
+my $same = 0;
+foreach my $attempt (1 .. 8)
+{
+	ask($drop) if $attempt > 1;
+	set_back();
+	$node->start;
+	ask($make);
+	my %first = map { $_ => 1 } split /\n/, ask($oids);
+	run($node, join ';', map { "INSERT INTO reused$_ VALUES (1), (2); DELETE FROM reused$_ WHERE a = 1; "
+		  . "INSERT INTO reused_too$_ VALUES (1); SELECT reused$_()" } 1 .. 50);
+	is(ask($counted), '100|50', 'they are counted');
+	write_files($node);
+	# The files are to say what they say now.
+	ask('ALTER SYSTEM SET ckptflush.collector = off');
+	$node->reload;
+	$node->poll_query_until('postgres', "SELECT NOT current_setting('ckptflush.collector')::bool") or die 'no reload';
+	ask($drop);
+	ask('ALTER SYSTEM RESET ckptflush.collector');
+	set_back();
+	# As after a crash, which however would not set them back.
+	unlink $node->data_dir . '/pg_stat/pgstat.stat' or die "could not remove PostgreSQL's file: $!";
+	$node->start;
+	wait_for_restore($node);
+	ask($make);
+	$same = grep { $first{$_} } split /\n/, ask($oids);
+	wait_for_validation($node);
+	is(ask($counted), '0|0', 'and begin with nothing');
+	last if $same >= 20;
+}
+cmp_ok($same, '>=', 20, 'new objects had the same OIDs');
 $node->stop;
 
 done_testing();
