@@ -60,12 +60,13 @@ at(void *stats, const ckf_field *field)
 }
 
 /*
- * A kind that one process writes without a lock, by a change count. We must not write to that,
- * but what was counted up to a reset is subtracted by the readers (pgstat_internal.h): so a
- * negative offset adds.
+ * A kind that many processes write under its lock; or, with a reset_offset, one that one process
+ * writes without a lock, by a change count. We must not write to that, but what was counted up to a
+ * reset is subtracted by the readers (pgstat_internal.h): so a negative offset adds. The time of
+ * the reset is written under the lock in either.
  */
 static void
-add_by_offset(const ckf_kind *kind, LWLock *lock, void *stats, void *reset_offset,
+add_by_fields(const ckf_kind *kind, LWLock *lock, void *stats, void *reset_offset,
 			  const uint8 *saved)
 {
 	LWLockAcquire(lock, LW_EXCLUSIVE);
@@ -74,25 +75,9 @@ add_by_offset(const ckf_kind *kind, LWLock *lock, void *stats, void *reset_offse
 		const ckf_field *field = &kind->fields[i];
 		int64		value = *(const int64 *) (saved + field->offset);
 
-		if (field->rule == CKF_RULE_ADD)
+		if (field->rule == CKF_RULE_ADD && reset_offset != NULL)
 			*at(reset_offset, field) -= value;
-		else if (field->rule == CKF_RULE_LATER && value != 0)
-			*at(stats, field) = value;	/* the time of the reset: under the lock */
-	}
-	LWLockRelease(lock);
-}
-
-/* A kind that many processes write under its lock. */
-static void
-add_by_fields(const ckf_kind *kind, LWLock *lock, void *stats, const uint8 *saved)
-{
-	LWLockAcquire(lock, LW_EXCLUSIVE);
-	for (uint32 i = 0; i < kind->field_count; i++)
-	{
-		const ckf_field *field = &kind->fields[i];
-		int64		value = *(const int64 *) (saved + field->offset);
-
-		if (field->rule == CKF_RULE_ADD)
+		else if (field->rule == CKF_RULE_ADD)
 			*at(stats, field) += value;
 		else if (field->rule == CKF_RULE_LATER && value != 0)
 			*at(stats, field) = value;
@@ -157,15 +142,15 @@ ckf_fixed_add(uint32 kind, const uint8 *saved, uint32 bytes)
 	switch (kind)
 	{
 		case PGSTAT_KIND_ARCHIVER:
-			add_by_offset(&known, &shmem->archiver.lock, &shmem->archiver.stats,
+			add_by_fields(&known, &shmem->archiver.lock, &shmem->archiver.stats,
 						  &shmem->archiver.reset_offset, saved);
 			return true;
 		case PGSTAT_KIND_BGWRITER:
-			add_by_offset(&known, &shmem->bgwriter.lock, &shmem->bgwriter.stats,
+			add_by_fields(&known, &shmem->bgwriter.lock, &shmem->bgwriter.stats,
 						  &shmem->bgwriter.reset_offset, saved);
 			return true;
 		case PGSTAT_KIND_CHECKPOINTER:
-			add_by_offset(&known, &shmem->checkpointer.lock, &shmem->checkpointer.stats,
+			add_by_fields(&known, &shmem->checkpointer.lock, &shmem->checkpointer.stats,
 						  &shmem->checkpointer.reset_offset, saved);
 			return true;
 #ifdef STATS_HAVE_IO
@@ -177,7 +162,7 @@ ckf_fixed_add(uint32 kind, const uint8 *saved, uint32 bytes)
 			add_slru((const PgStat_SLRUStats *) saved);
 			return true;
 		case PGSTAT_KIND_WAL:
-			add_by_fields(&known, &shmem->wal.lock, &shmem->wal.stats, saved);
+			add_by_fields(&known, &shmem->wal.lock, &shmem->wal.stats, NULL, saved);
 			return true;
 		default:
 			return false;

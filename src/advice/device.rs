@@ -6,7 +6,7 @@
 
 use statseg::CheckpointPhase;
 
-use super::measured::{Measured, Second, mean, quantile};
+use super::measured::{Measured, Second, Settings, mean, quantile};
 use super::schedule::longer_interval;
 use super::text::{MB, Setting, bytes, percent, seconds};
 use super::{Advice, Severity};
@@ -145,13 +145,7 @@ pub(super) fn kernel_bursts(measured: &Measured) -> Option<Advice> {
         .map(|it| it.1)
         .fold(0.0, f64::max);
     let stalled: f64 = bursts.iter().map(|it| it.stalled).sum();
-    let suggestion = if !settings.flush {
-        Some(Setting::new("ckptflush.flush", "on"))
-    } else if !settings.flush_sweep {
-        Some(Setting::new("ckptflush.flush_sweep", "on"))
-    } else {
-        None
-    };
+    let suggestion = sweep(settings);
     Some(Advice {
         topic: "kernel_writeback",
         severity: Severity::Warning,
@@ -175,6 +169,17 @@ pub(super) fn kernel_bursts(measured: &Measured) -> Option<Advice> {
     })
 }
 
+/// What is to be switched on so that pages that others have written are swept.
+fn sweep(settings: &Settings) -> Option<Setting> {
+    if !settings.flush {
+        Some(Setting::new("ckptflush.flush", "on"))
+    } else if !settings.flush_sweep {
+        Some(Setting::new("ckptflush.flush_sweep", "on"))
+    } else {
+        None
+    }
+}
+
 /// What CREATE INDEX, COPY and the like wait for while others cannot commit.
 const BULK_WAITS: [&str; 3] = ["DataFileImmediateSync", "DataFileExtend", "DataFileWrite"];
 
@@ -194,13 +199,7 @@ pub(super) fn bulk_writes(measured: &Measured) -> Option<Advice> {
     if stalled < 1.0 {
         return None;
     }
-    let suggestion = if !settings.flush {
-        Some(Setting::new("ckptflush.flush", "on"))
-    } else if !settings.flush_sweep {
-        Some(Setting::new("ckptflush.flush_sweep", "on"))
-    } else {
-        None
-    };
+    let suggestion = sweep(settings);
     Some(Advice {
         topic: "bulk_writes",
         severity: if stalled >= 10.0 {

@@ -95,12 +95,10 @@ pub(super) fn settings() -> Settings {
 /// What group commit would save, or has saved, since the counters were reset.
 fn group_commit(segment: &Segment) -> GroupCommit {
     let view = segment.view();
-    let phases = [
-        Metric::TransactionNone,
-        Metric::TransactionWriting,
-        Metric::TransactionSyncing,
-    ];
-    let busy: u64 = phases.iter().map(|phase| view.read(*phase).total).sum();
+    let phases = CheckpointPhase::ALL.iter();
+    let busy: u64 = phases
+        .map(|(phase, _)| view.read(Metric::transaction(*phase)).total)
+        .sum();
     GroupCommit {
         on: server::setting(c"ckptflush.group_commit").as_deref() == Some("on"),
         waited: view.read(Metric::FlushLockTime).count as f64 / 1e9,
