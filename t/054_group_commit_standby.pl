@@ -11,7 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_node('primary', init => [ allows_streaming => 1 ], conf => <<'CONF');
+my $node = new_node('primary', init => [ allows_streaming => 1 ], conf => $room . <<'CONF');
 checkpoint_timeout = 1h
 wal_writer_delay = 10ms
 ckptflush.group_commit = on

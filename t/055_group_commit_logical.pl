@@ -10,7 +10,7 @@ use GroupCommit;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $conf = <<'CONF';
+my $conf = $room . <<'CONF';
 wal_level = logical
 wal_writer_delay = 10ms
 checkpoint_timeout = 1h

@@ -15,7 +15,11 @@ use Exporter qw(import);
 use PostgreSQL::Test::Utils;
 use Time::HiRes qw(sleep);
 
-our @EXPORT = qw(session begin ended waits finish hold_flush in_flight visible_within children after_kill);
+our @EXPORT = qw($room session begin ended waits finish hold_flush in_flight visible_within children after_kill);
+
+# For nodes that stream, which have 1 MB of shared buffers else: who replaces a dirty page of such a
+# small pool waits for the flush that a test holds up.
+our $room = "shared_buffers = 32MB\nwal_buffers = 4MB\n";
 
 # A session with these settings, one a line.
 sub session
