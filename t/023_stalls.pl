@@ -14,6 +14,8 @@ use Time::HiRes qw(time sleep);
 my $node = new_node('stalls', conf => <<'CONF');
 checkpoint_timeout = 1h
 bgwriter_lru_maxpages = 0
+# A disk that takes a rest is no stall that this test has made.
+synchronous_commit = off
 CONF
 sub ask { return $node->safe_psql('postgres', shift) }
 
@@ -53,7 +55,11 @@ my ($wait, $phase, $rate, $active) = split /\|/,
   ask("SELECT top_wait_event_type || ':' || top_wait_event, checkpoint_phase, commits_before, active_backends $stall");
 is($wait, 'Lock:relation', 'what they wait for');
 is($phase, 'none', 'no checkpoint');
-cmp_ok($rate, '>', 100, 'commits before it');
+# Whatever the machine gave: between the fewest and the most of the seconds that it is the mean of.
+is(ask(<<"SQL"), 't', "commits before it: $rate a second");
+SELECT $rate BETWEEN 0.9 * min(commits) AND 1.1 * max(commits) AND max(commits) > 100 FROM ckpt_stats_timeline
+WHERE at >= (SELECT started_at $stall) - interval '12 seconds'
+SQL
 cmp_ok($active, '>=', 3, 'clients that wait');
 sleep 0.1 while time - $began < 1;
 my $released = time;
