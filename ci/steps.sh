@@ -8,8 +8,8 @@
 
 step_names=() step_results=() step_seconds=() step_tests=() # one element for each step
 passed=0 failed=0
-declare -A step_log extra_logs
-running=''
+declare -A step_log step_begin extra_logs
+declare -A running # the process groups of the steps that run now
 
 begin_steps() {
     mkdir -p "${cache:?}"
@@ -33,12 +33,12 @@ begin_steps() {
 segments() { find /dev/shm -maxdepth 1 -name 'ckptflush.*' 2>/dev/null | sort || true; }
 
 clean_up() {
-    local status=$? segment
+    local status=$? segment step
     trap '' INT TERM HUP
-    if [ -n "$running" ]; then
-        kill -TERM -- "-$running" 2>/dev/null || true
-        wait "$running" 2>/dev/null || true
-    fi
+    for step in "${running[@]}"; do
+        kill -TERM -- "-$step" 2>/dev/null || true
+        wait "$step" 2>/dev/null || true
+    done
     end_processes_in "$work" || true
     # Segments whose servers were killed by a test; not those of anybody who still has it mapped.
     for segment in $(comm -13 <(echo "$segments_before") <(segments)); do
@@ -96,15 +96,23 @@ count_tests() { # KIND LOG
 # Returns 0 always, with COMMAND's status in $step_status: were it called in a condition, the
 # shell would ignore errors inside COMMAND too.
 step() { # NAME KIND COMMAND...
-    local name=$1 kind=$2 begin=$SECONDS status=0 result=ok ok not_ok log
-    shift 2
-    log=$logs/${name//[^[:alnum:]]/-}.log
-    step_log[$name]=$log
-    printf '%s  %-36s ' "$(date +%H:%M:%S)" "$name"
-    "$@" </dev/null >"$log" 2>&1 8>&- &
-    running=$!
-    wait "$running" || status=$?
-    running=''
+    printf '%s  %-36s ' "$(date +%H:%M:%S)" "$1"
+    start_step "$1" "${@:3}"
+    end_step "$1" "$2"
+}
+
+# The two halves of it, for steps that run beside each other: a line for each when it has ended.
+start_step() { # NAME COMMAND...
+    local log=$logs/${1//[^[:alnum:]]/-}.log
+    step_log[$1]=$log
+    step_begin[$1]=$SECONDS
+    "${@:2}" </dev/null >"$log" 2>&1 8>&- &
+    running[$1]=$!
+}
+end_step() { # NAME KIND
+    local name=$1 kind=$2 status=0 result=ok ok not_ok log=${step_log[$1]}
+    wait "${running[$name]}" || status=$?
+    unset "running[$name]"
     count_tests "$kind" "$log"
     if [ "$status" != 0 ]; then
         result=FAILED
@@ -117,11 +125,18 @@ step() { # NAME KIND COMMAND...
     passed=$((passed + ok)) failed=$((failed + not_ok))
     step_names+=("$name")
     step_results+=("$result")
-    step_seconds+=("$((SECONDS - begin))")
+    step_seconds+=("$((SECONDS - step_begin[$name]))")
     step_tests+=("$([ "$kind" = plain ] || echo "$ok/$((ok + not_ok))")")
     printf '%-6s %5d s  %s\n' "$result" "${step_seconds[-1]}" "${step_tests[-1]}"
     # shellcheck disable=SC2034 # read by the caller
     step_status=$status
+}
+end_steps() { # KIND NAME...
+    local name
+    for name in "${@:2}"; do
+        printf '%s  %-36s ' "$(date +%H:%M:%S)" "$name"
+        end_step "$name" "$1"
+    done
 }
 
 # More files whose ends are shown when the step of this name is reported as failed.
