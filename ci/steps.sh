@@ -101,17 +101,19 @@ step() { # NAME KIND COMMAND...
     end_step "$1" "$2"
 }
 
-# The two halves of it, for steps that run beside each other: a line for each when it has ended.
+# The two halves of it. A step that ran "beside" others may have ended long ago: with its last line.
 start_step() { # NAME COMMAND...
     local log=$logs/${1//[^[:alnum:]]/-}.log
     step_log[$1]=$log
-    step_begin[$1]=$SECONDS
+    step_begin[$1]=$EPOCHSECONDS
     "${@:2}" </dev/null >"$log" 2>&1 8>&- &
     running[$1]=$!
 }
-end_step() { # NAME KIND
-    local name=$1 kind=$2 status=0 result=ok ok not_ok log=${step_log[$1]}
+end_step() { # NAME KIND [beside]
+    local name=$1 kind=$2 status=0 result=ok ok not_ok end log=${step_log[$1]}
     wait "${running[$name]}" || status=$?
+    end=$EPOCHSECONDS
+    [ -z "${3:-}" ] || end=$(stat -c %Y "$log")
     unset "running[$name]"
     count_tests "$kind" "$log"
     if [ "$status" != 0 ]; then
@@ -125,7 +127,7 @@ end_step() { # NAME KIND
     passed=$((passed + ok)) failed=$((failed + not_ok))
     step_names+=("$name")
     step_results+=("$result")
-    step_seconds+=("$((SECONDS - step_begin[$name]))")
+    step_seconds+=("$((end - step_begin[$name]))")
     step_tests+=("$([ "$kind" = plain ] || echo "$ok/$((ok + not_ok))")")
     printf '%-6s %5d s  %s\n' "$result" "${step_seconds[-1]}" "${step_tests[-1]}"
     # shellcheck disable=SC2034 # read by the caller
@@ -135,7 +137,7 @@ end_steps() { # KIND NAME...
     local name
     for name in "${@:2}"; do
         printf '%s  %-36s ' "$(date +%H:%M:%S)" "$name"
-        end_step "$name" "$1"
+        end_step "$name" "$1" beside
     done
 }
 
