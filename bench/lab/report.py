@@ -83,6 +83,33 @@ def over_table(records):
     return "\n".join(lines) + "\n"
 
 
+def commands_table(records):
+    """Where the time of client backends went, as the report draws it; None if nothing was recorded."""
+    lines = ["| case | variant | reading, % | handling, % | nothingness, % | nothingness in write and sync phases, % |",
+             "|---" * 6 + "|"]
+    for (case, variant), group in sorted(by_case(records).items()):
+        group = sorted((r for r in group if "commands" in r), key=lambda r: r["repeat"])
+        if not group:
+            continue
+        cells = zip(*map(kinds, group))
+        lines.append(f"| {case} | {variant} | " + " | ".join(spread(list(values)) for values in cells) + " |")
+    return "\n".join(lines) + "\n" if len(lines) > 2 else None
+
+
+def kinds(record):
+    """Shares of waiting for the client, of commands, of waiting for the WAL; of the last one in checkpoints."""
+    def share(wanted, inside):
+        found = {command: sum(ms for phase, ms in phases.items() if inside is None or phase in inside)
+                 for command, phases in record["commands"].items()}
+        total = sum(found.values())
+        return 100 * sum(ms for command, ms in found.items() if wanted(command)) / total if total else None
+
+    nothing = lambda command: command == "wal_flush"
+    return (share(lambda command: command == "idle", None),
+            share(lambda command: command not in ("idle", "wal_flush"), None),
+            share(nothing, None), share(nothing, ("writing", "syncing")))
+
+
 def over_plot(records, out, plt):
     """And as a picture: for each target a group of bars, from 100 to 500 ms."""
     found = over(records)
