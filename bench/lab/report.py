@@ -42,6 +42,7 @@ def line(record):
 COLUMNS = [
     ("late %", lambda r: r["late_percent"], 1),
     ("longest time without a commit, s", lambda r: r["longest_gap"], 1),
+    ("seconds with less than a tenth", lambda r: r["stalled_seconds"], 0),
     ("p99.9, ms", lambda r: r["p999_ms"], 0),
     ("tps", lambda r: r["tps"], 0),
     ("sd of tps", lambda r: r["tps_sd"], 0),
