@@ -22,6 +22,10 @@ class Case:
     conf: tuple = ()
     # What runs beside pgbench: copy, index; and what is made before it: side, tables.
     beside: str | None = None
+    # The last COPY begins at this second.
+    copy_to: int = 66
+    # Set in the middle of the run, with a reload.
+    midway: str | None = None
     prepare: str | None = None
     script: str | None = None
 
@@ -38,6 +42,9 @@ CASES = {
         Case("small400", "shared_buffers 32MB, 400 operations/s", scale=30, conf=("shared_buffers = 32MB",)),
         Case("full400", "full speed, 8 clients, 400 operations/s", rate=None, clients=8),
         Case("fast", "full speed, 8 clients, no limit", iops=0, bps="0", rate=None, clients=8, size_mb=6000),
+        # Autovacuum comes once a minute: to one of the halves more often than to the other.
+        Case("report", "copy400, with the flusher turned on in the middle", beside="copy", copy_to=168, seconds=172,
+             size_mb=4000, midway="ckptflush.flush = on", conf=("autovacuum = off",)),
         Case("smoke", "a short run, with one checkpoint", scale=1, seconds=62, size_mb=1500),
     ]
 }
@@ -65,7 +72,12 @@ VARIANTS = {
     variant.name: variant
     for variant in [
         Variant("stock", "PostgreSQL as it is"),
-        Variant("off", "library loaded, flush off", (OURS, "ckptflush.flush = off")),
+        Variant("off", "PostgreSQL, watched (flush off)", (OURS, "ckptflush.flush = off")),
+        Variant(
+            "off0",
+            "PostgreSQL with flush_after 0, watched",
+            (OURS, "ckptflush.flush = off", "checkpoint_flush_after = 0", "bgwriter_flush_after = 0"),
+        ),
         Variant(
             "flush64",
             "flush_after 64kB everywhere",

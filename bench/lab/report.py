@@ -42,6 +42,7 @@ def line(record):
 COLUMNS = [
     ("late %", lambda r: r["late_percent"], 1),
     ("longest time without a commit, s", lambda r: r["longest_gap"], 1),
+    ("seconds with less than a tenth", lambda r: r["stalled_seconds"], 0),
     ("p99.9, ms", lambda r: r["p999_ms"], 0),
     ("tps", lambda r: r["tps"], 0),
     ("sd of tps", lambda r: r["tps_sd"], 0),
@@ -81,6 +82,33 @@ def over_table(records):
     for (target, variant), shares in found.items():
         lines.append(f"| {target} | {variant} | " + " | ".join(f"{s:.1f}" for s in shares) + " |")
     return "\n".join(lines) + "\n"
+
+
+def commands_table(records):
+    """Where the time of client backends went, as the report draws it; None if nothing was recorded."""
+    lines = ["| case | variant | reading, % | handling, % | nothingness, % | nothingness in write and sync phases, % |",
+             "|---" * 6 + "|"]
+    for (case, variant), group in sorted(by_case(records).items()):
+        group = sorted((r for r in group if "commands" in r), key=lambda r: r["repeat"])
+        if not group:
+            continue
+        cells = zip(*map(kinds, group))
+        lines.append(f"| {case} | {variant} | " + " | ".join(spread(list(values)) for values in cells) + " |")
+    return "\n".join(lines) + "\n" if len(lines) > 2 else None
+
+
+def kinds(record):
+    """Shares of waiting for the client, of commands, of waiting for the WAL; of the last one in checkpoints."""
+    def share(wanted, inside):
+        found = {command: sum(ms for phase, ms in phases.items() if inside is None or phase in inside)
+                 for command, phases in record["commands"].items()}
+        total = sum(found.values())
+        return 100 * sum(ms for command, ms in found.items() if wanted(command)) / total if total else None
+
+    nothing = lambda command: command == "wal_flush"
+    return (share(lambda command: command == "idle", None),
+            share(lambda command: command not in ("idle", "wal_flush"), None),
+            share(nothing, None), share(nothing, ("writing", "syncing")))
 
 
 def over_plot(records, out, plt):

@@ -7,7 +7,10 @@ Never: leaves a server or a disk behind.
 import calendar
 import csv
 import io
+import json
 import re
+import shutil
+import signal
 import subprocess
 import threading
 import time
@@ -18,7 +21,7 @@ from server import Server, run
 LATE_US = 100_000
 # Before the first checkpoint there is nothing to see.
 FROM = 28
-COPY_FROM, COPY_TO, COPY_EVERY = 5, 66, 3
+COPY_FROM, COPY_EVERY = 5, 3
 INDEX_AT = 34
 TABLES = "\\set t random(1, 2000)\n\\set i random(1, 100)\nSELECT touch(:t, :i);\n"
 
@@ -77,11 +80,41 @@ def beside(server, case, stop):
         server.sql("CREATE TABLE copied (id int, t text)")
         rows.write_text("".join(f"{i}\t{'x' * 70}\n" for i in range(80000)))
         at = COPY_FROM
-        while at <= COPY_TO and not stop.wait(max(0.0, began + at - time.time())):
+        while at <= case.copy_to and not stop.wait(max(0.0, began + at - time.time())):
             server.sql(f"\\copy copied FROM '{rows}'")
             at += COPY_EVERY
     elif case.beside == "index" and not stop.wait(INDEX_AT):
         run(server.psql("-c", "SET maintenance_work_mem = '512MB'", "-c", "CREATE INDEX side_index ON side (a, b)"))
+
+
+def turn(server, case, seconds, stop):
+    """Change a setting in the middle."""
+    if case.midway and not stop.wait(seconds / 2):
+        server.sql(f"ALTER SYSTEM SET {case.midway}")
+        server.sql("SELECT pg_reload_conf()")
+
+
+class Recorder:
+    """ckpttop record beside the load, into a file that is not on the slow disk."""
+
+    def __init__(self, server):
+        self.file = server.directory / "recording"
+        segment = server.sql("SELECT ckpt_stats_segment_path()")
+        # As root: who starts it through runuser cannot interrupt it.
+        self.process = subprocess.Popen(
+            [server.bin / "ckpttop", "record", self.file, "--segment", segment, "--history", "0"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, close_fds=True)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(timeout=30)
+
+    def keep(self, path):
+        """End it, and keep the recording and its report."""
+        time.sleep(2)  # for the last second of the timeline
+        self.stop()
+        shutil.copyfile(self.file, path)
+        run([self.process.args[0], "report", path, "-o", path.with_suffix(".html")])
 
 
 def pgbench(server, case, seconds):
@@ -97,14 +130,14 @@ def pgbench(server, case, seconds):
     return run(server.client("pgbench", *options, "bench"))
 
 
-def measure(pg_config, case, variant, template, directory, port, extra=(), seconds=None, running=None):
+def measure(pg_config, case, variant, template, directory, port, extra=(), seconds=None, running=None, recording=None):
     """Run one sample and return its record."""
     server = Server(pg_config, directory, case, port)
     if running is not None:
         running.append(server)
     seconds = seconds or case.seconds
     stop = threading.Event()
-    clock = None
+    clock = recorder = None
     try:
         server.up(template)
         server.configure([*case.conf, *variant.conf, *extra])
@@ -115,12 +148,17 @@ def measure(pg_config, case, variant, template, directory, port, extra=(), secon
         server.sql("CHECKPOINT")
         log_from = server.log.stat().st_size
         server.throttle()
-        clock = Clock(server, ours)
+        if recording and ours:
+            recorder = Recorder(server)
+        # A session that asks would be in the recording.
+        clock = Clock(server, ours and not recorder)
         clock.start()
         began = time.time()
-        other = threading.Thread(target=beside, args=(server, case, stop), daemon=True)
-        other.start()
+        threading.Thread(target=beside, args=(server, case, stop), daemon=True).start()
+        threading.Thread(target=turn, args=(server, case, seconds, stop), daemon=True).start()
         printed = pgbench(server, case, seconds)
+        if recorder:
+            recorder.keep(recording)
         clock.over.set()
         clock.join(timeout=60)
         log = server.log.read_text()[log_from:]
@@ -131,6 +169,8 @@ def measure(pg_config, case, variant, template, directory, port, extra=(), secon
             "log": [line for line in log.splitlines() if re.search(r"WARNING|ERROR|FATAL|PANIC|ckptflush", line)][:50],
         }
         record.update(transactions(server.directory, began, case, seconds))
+        if recorder:
+            record["commands"] = commands(recording)
         if ours:
             record["stats"] = server.sql("SELECT row_to_json(c) FROM ckpt_stats c")
         return record
@@ -138,9 +178,21 @@ def measure(pg_config, case, variant, template, directory, port, extra=(), secon
         stop.set()
         if clock:
             clock.over.set()
+        if recorder and recorder.process.poll() is None:
+            recorder.stop()
         server.down()
         if running is not None:
             running.remove(server)
+
+
+def commands(recording):
+    """Milliseconds of client backends by command and by phase of the checkpoint."""
+    found = {}
+    for line in recording.read_text().splitlines()[1:]:
+        for command, phase, _, ms in json.loads(line).get("commands", []):
+            phases = found.setdefault(command, {})
+            phases[phase] = phases.get(phase, 0) + ms
+    return found
 
 
 def checkpoints(log, began):
