@@ -87,13 +87,14 @@ cmp_ok($length, '>', 7, 'longer than it would have been');
 cmp_ok($length, '<', 40, 'and not for ever');
 
 # The next one goes by what was set last, with and without the flusher. The margin below is that of
-# the checkpointer, which counts from a whole second.
+# the checkpointer, which counts from a whole second, and of a machine that others use; with what was
+# set before it would be three seconds, or minutes.
 foreach my $flush (qw(on off))
 {
 	set("ckptflush.flush = $flush");
 	wait_for(($flush eq 'on' ? 'state <>' : 'state =') . q{ 'off' FROM ckpt_stats_flush});
 	$length = finish(start_checkpoint());
-	cmp_ok(abs($length - 8.5), '<', 2.5, "flush = $flush: the next one takes nine seconds");
+	cmp_ok(abs($length - 8.5), '<', 4, "flush = $flush: the next one takes nine seconds");
 }
 set('ckptflush.flush = on');
 

@@ -98,12 +98,13 @@ foreach my $case ([ 'CHECKPOINT', 'syncing' ], [ 'DROP DATABASE victim', 'syncin
 	my ($statement, $phase) = @$case;
 	ask('CREATE DATABASE victim') if $statement =~ /victim/;
 	my ($session) = begin($phase);
-	my ($before, $began) = (ask($paused), time);
-	ask($statement);
+	my $began = time;
+	# In one session: that of the statement takes its time to begin, and meanwhile there are pauses.
+	my $before = ask("$paused; $statement");
 	note sprintf '%s took %.1f s', $statement, time - $began;
 	$session->quit;
 	# A pause or two may have been made before the statement was there.
-	cmp_ok(ask($paused) - $before, '<', 400, "$statement does not wait for pauses, asked for while $phase");
+	cmp_ok(ask($paused) - $before, '<', 600, "$statement does not wait for pauses, asked for while $phase");
 }
 
 # Left alone, they are as long as is allowed and no longer.
