@@ -16,6 +16,7 @@ use statseg::CheckpointPhase;
 
 use super::measured::{Measured, Second, mean, quantile};
 use super::schedule::longer_interval;
+use super::syncs::long_syncs;
 use super::text::{Setting, bytes, percent, seconds};
 use super::{Advice, Severity};
 
@@ -87,8 +88,14 @@ pub(super) fn limit(measured: &Measured) -> Option<Advice> {
         .iter()
         .filter_map(|it| Some((it, it.device?)))
         .collect();
-    let limit = queue(measured, &known).or_else(|| displaced(&known))?;
+    let queue = queue(measured, &known);
+    let limit = if queue.as_ref().is_some_and(|limit| limit.hurts) {
+        queue
+    } else {
+        displaced(&known).or(queue)
+    }?;
     let value = limit.unit.value(limit.height);
+    let syncs = long_syncs(measured).map_or_else(String::new, |syncs| format!(" {syncs}"));
     Some(Advice {
         topic: "device_limit",
         severity: if limit.hurts {
@@ -97,7 +104,7 @@ pub(super) fn limit(measured: &Measured) -> Option<Advice> {
             Severity::Info
         },
         finding: format!("the device does no more than {value} per second"),
-        evidence: limit.evidence,
+        evidence: limit.evidence + &syncs,
         suggestion: less_to_write(measured),
         expected_effect:
             "Pages that are changed often are written less often, over a longer time, \
@@ -305,6 +312,17 @@ mod tests {
             "the device does no more than 20.0 MB per second"
         );
         assert_eq!(advice.severity, Severity::Info, "nobody was slower");
+    }
+
+    #[test]
+    fn the_mark_that_hurts_comes_first() {
+        let mut measured = shared(200.0, 400.0, 200.0);
+        for second in measured.seconds.iter_mut().step_by(100) {
+            second.device = second.device.map(|it| (it.0, it.1, 5.0));
+        }
+        let advice = limit(&measured).unwrap();
+        assert_eq!(advice.severity, Severity::Warning);
+        assert!(advice.evidence.contains("400 without"), "not the queue's");
     }
 
     /// So many commits per second with a checkpoint's writes, which make so many operations, and
