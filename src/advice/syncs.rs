@@ -52,7 +52,10 @@ impl Trouble<'_> {
         let checkpoints = measured.automatic();
         let is_long = |it: &&&Checkpoint| it.sync.is_some_and(|sync| sync >= LONG);
         let long: Vec<&Checkpoint> = checkpoints.iter().filter(is_long).copied().collect();
-        if long.len() < 2 || 3 * long.len() < checkpoints.len() {
+        // A single one is no chance if it makes the mean long.
+        let mean_sync = mean(checkpoints.iter().filter_map(|it| it.sync))?;
+        let enough = long.len() >= 2 || checkpoints.len() >= 2 && mean_sync >= LONG;
+        if !enough || 3 * long.len() < checkpoints.len() {
             return None;
         }
         let of =
@@ -284,12 +287,25 @@ mod tests {
             checkpoint.sync = Some(8.0);
         }
         assert_eq!(volume(&rare), None);
+        rare.checkpoints.truncate(1);
+        assert_eq!(volume(&rare), None, "the only one");
         // Those that somebody asked for are not spread, so they say nothing.
         let mut asked = with(40.0, 8.0, 6.0);
         for checkpoint in &mut asked.checkpoints {
             checkpoint.cause = Some(statseg::Cause::Requested);
         }
         assert_eq!(volume(&asked), None);
+    }
+
+    #[test]
+    fn one_that_is_very_long_is_enough() {
+        let mut one = with(40.0, 0.3, 0.2);
+        one.checkpoints.truncate(3);
+        one.checkpoints[0].sync = Some(2.0);
+        assert_eq!(volume(&one), None, "it may be chance");
+        one.checkpoints[0].sync = Some(12.0);
+        let evidence = volume(&one).unwrap().evidence;
+        assert!(evidence.contains("1 of the last 3"), "{evidence}");
     }
 
     #[test]
