@@ -23,7 +23,12 @@ LATE_US = 100_000
 FROM = 28
 COPY_FROM, COPY_EVERY = 5, 3
 INDEX_AT = 34
-TABLES = "\\set t random(1, 2000)\n\\set i random(1, 100)\nSELECT touch(:t, :i);\n"
+SCRIPTS = {
+    "tables": "\\set t random(1, 2000)\n\\set i random(1, 100)\nSELECT touch(:t, :i);\n",
+    # About ten pages of accounts in a row, and as many for the new rows.
+    "ranges": "\\set a random(1, 99000 * :scale)\nUPDATE pgbench_accounts SET abalance = abalance + 1 "
+              "WHERE aid BETWEEN :a AND :a + 600;\n",
+}
 
 
 class Clock(threading.Thread):
@@ -117,17 +122,21 @@ class Recorder:
         run([self.process.args[0], "report", path, "-o", path.with_suffix(".html")])
 
 
-def pgbench(server, case, seconds):
+def pgbench_command(server, case, seconds):
     options = ["-n", "-M", "prepared", "-c", case.clients, "-j", "2", "-T", seconds,
                "-l", "--log-prefix", server.directory / "tx"]
     if case.rate:
         options += ["-R", case.rate, "-L", LATE_US // 1000]
-    if case.script == "tables":
-        (server.directory / "script").write_text(TABLES)
-        options += ["-f", server.directory / "script"]
+    if case.script:
+        (server.directory / "script").write_text(SCRIPTS[case.script])
+        options += ["-f", server.directory / "script", "-s", case.scale]
     else:
         options += ["-N"]
-    return run(server.client("pgbench", *options, "bench"))
+    return server.client("pgbench", *options, "bench")
+
+
+def pgbench(server, case, seconds):
+    return run(pgbench_command(server, case, seconds))
 
 
 def measure(pg_config, case, variant, template, directory, port, extra=(), seconds=None, running=None, recording=None):

@@ -69,9 +69,9 @@ class Server:
             conf.write(f"unix_socket_directories = '{self.directory}'\nport = {self.port}\n")
             conf.writelines(line + "\n" for line in lines)
 
-    def start(self):
+    def start(self, *environment):
         try:
-            run(as_user([self.bin / "pg_ctl", "-D", self.data, "-l", self.log, "-w", "-t", "300", "start"]))
+            run(as_user([*environment, self.bin / "pg_ctl", "-D", self.data, "-l", self.log, "-w", "-t", "300", "start"]))
         except RuntimeError as error:
             tail = "\n".join(self.log.read_text().splitlines()[-10:]) if self.log.exists() else ""
             raise RuntimeError(f"{error}\n{tail}") from error

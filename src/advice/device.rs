@@ -1,126 +1,14 @@
-//! Rules about the device: a limit that it runs into, and writes that come in bursts.
+//! Rules about writes that come to the device in bursts.
 //!
 //! *Runs in:* the backend that queries. Pure.
 //! *Reads and writes:* its argument only.
-//! *Never:* takes a steady load for a limit: at a limit, requests queue up.
+//! *Never:* takes WAL, or what the flusher writes, for a burst.
 
 use statseg::CheckpointPhase;
 
-use super::measured::{Measured, Second, Settings, mean, quantile};
-use super::schedule::longer_interval;
-use super::text::{MB, Setting, bytes, percent, seconds};
+use super::measured::{Measured, Second, Settings};
+use super::text::{MB, Setting, bytes, seconds};
 use super::{Advice, Severity};
-
-/// Seconds at the limit, at least: below that it is chance.
-const ENOUGH: usize = 20;
-/// How far such seconds may be from each other, and how many of them must not be farther.
-const FLAT: f64 = 0.1;
-const MOST: f64 = 0.7;
-
-/// A line that does not rise although requests wait: how high, and how flat.
-struct Line {
-    height: f64,
-    share: f64,
-}
-
-/// The flat line of these seconds' figures, if hardly any second of all is above it.
-fn flat_line(busy: &[f64], all: &[f64]) -> Option<Line> {
-    let height = quantile(busy.to_vec(), 0.5).filter(|height| *height > 0.0)?;
-    let near = busy
-        .iter()
-        .filter(|it| (**it - height).abs() <= FLAT * height);
-    let above = all.iter().filter(|it| **it > (1.0 + 2.0 * FLAT) * height);
-    let share = near.count() as f64 / busy.len() as f64;
-    let rare = 20 * above.count() <= busy.len();
-    (share >= MOST && rare).then_some(Line { height, share })
-}
-
-/// The device does no more than so many operations, or bytes, per second.
-pub(super) fn limit(measured: &Measured) -> Option<Advice> {
-    let known = || {
-        measured
-            .seconds
-            .iter()
-            .filter_map(|it| Some((it, it.device?)))
-    };
-    let waiting: Vec<_> = known()
-        .filter(|(_, (_, _, in_flight))| *in_flight >= 2.0)
-        .collect();
-    if waiting.len() < ENOUGH {
-        return None;
-    }
-    let line = |of: fn((f64, f64, f64)) -> f64| {
-        let busy: Vec<f64> = waiting.iter().map(|(_, device)| of(*device)).collect();
-        let all: Vec<f64> = known().map(|(_, device)| of(device)).collect();
-        flat_line(&busy, &all)
-    };
-    let (operations, volume) = (line(|it| it.0), line(|it| it.1));
-    let by_operations = match (&operations, &volume) {
-        (Some(operations), Some(volume)) => operations.share >= volume.share,
-        (operations, _) => operations.is_some(),
-    };
-    let line = if by_operations { operations } else { volume }?;
-    let value = if by_operations {
-        format!("{:.0} writes", line.height)
-    } else {
-        bytes(line.height)
-    };
-    let slowed = slowed(measured, &waiting);
-    Some(Advice {
-        topic: "device_limit",
-        severity: if slowed.is_some() {
-            Severity::Warning
-        } else {
-            Severity::Info
-        },
-        finding: format!("the device does no more than {value} per second"),
-        evidence: format!(
-            "In {} of {} seconds requests were waiting for it; {} of these had {value} within {}, \
-             and none had much more.{}",
-            waiting.len(),
-            known().count(),
-            percent(line.share),
-            percent(FLAT),
-            slowed.unwrap_or_default(),
-        ),
-        suggestion: less_to_write(measured),
-        expected_effect:
-            "Pages that are changed often are written less often, over a longer time, \
-                          and less WAL is written: see ckpt_stats_forecast(). A volume with a \
-                          higher limit helps at once."
-                .to_owned(),
-    })
-}
-
-/// What transactions had of it, if anything.
-fn slowed(measured: &Measured, waiting: &[(&Second, (f64, f64, f64))]) -> Option<String> {
-    let stalled: f64 = waiting.iter().map(|(second, _)| second.stalled).sum();
-    let then = mean(waiting.iter().filter_map(|(second, _)| second.p99))?;
-    let free = |second: &&Second| {
-        second
-            .device
-            .is_some_and(|(_, _, in_flight)| in_flight < 2.0)
-    };
-    let else_p99 = mean(measured.seconds.iter().filter(free).filter_map(|it| it.p99));
-    let longer = else_p99.is_some_and(|else_p99| then >= 2.0 * else_p99);
-    (stalled >= 1.0 || longer).then(|| {
-        format!(
-            " Transactions took {} then (mean p99), {} otherwise, and {} were stalled.",
-            seconds(then),
-            else_p99.map_or("nothing known".to_owned(), seconds),
-            seconds(stalled),
-        )
-    })
-}
-
-/// The setting that makes checkpoints write less per second.
-fn less_to_write(measured: &Measured) -> Option<Setting> {
-    let by_wal = measured.present()?.by_wal;
-    if !by_wal && measured.settings.target < 0.8 {
-        return Some(Setting::new("checkpoint_completion_target", "0.9"));
-    }
-    longer_interval(measured)
-}
 
 /// Seconds without a checkpoint in which the device wrote much that neither was WAL nor started
 /// by us, while nobody could commit: the kernel has come round.
@@ -232,66 +120,6 @@ mod tests {
     use super::super::measured::Stall;
     use super::super::testing::{busy, statement};
     use super::*;
-
-    /// So many seconds at 400 writes, with a queue, among idle ones.
-    fn capped(seconds: usize, in_flight: f64) -> Measured {
-        let mut measured = busy();
-        for (place, second) in measured.seconds.iter_mut().enumerate() {
-            let wobble = (place % 5) as f64;
-            second.device = Some((50.0 + wobble, 4.0 * MB, 0.0));
-            if place < seconds {
-                second.device = Some((395.0 + 3.0 * wobble, (2.0 + wobble) * MB, in_flight));
-                second.p99 = Some(0.5);
-            }
-        }
-        measured
-    }
-
-    #[test]
-    fn a_flat_line_with_a_queue_is_a_limit() {
-        let advice = limit(&capped(60, 8.0)).unwrap();
-        assert_eq!(
-            advice.finding,
-            "the device does no more than 401 writes per second"
-        );
-        assert_eq!(advice.severity, Severity::Warning);
-        assert!(advice.evidence.contains("Transactions took 500 ms then"));
-        assert_eq!(
-            statement(Some(advice)),
-            "ALTER SYSTEM SET checkpoint_timeout = '10min';"
-        );
-    }
-
-    #[test]
-    fn a_steady_load_is_none() {
-        assert_eq!(limit(&capped(60, 0.0)), None, "nothing waits");
-        assert_eq!(limit(&capped(10, 8.0)), None, "too short");
-        let mut higher = capped(60, 8.0);
-        for second in higher.seconds.iter_mut().skip(100).take(20) {
-            second.device = Some((900.0, MB, 0.0));
-        }
-        assert_eq!(limit(&higher), None, "it did more before");
-        let mut wild = capped(60, 8.0);
-        for (place, second) in wild.seconds.iter_mut().take(60).enumerate() {
-            second.device = Some((100.0 + 10.0 * place as f64, MB * place as f64, 8.0));
-        }
-        assert_eq!(limit(&wild), None, "not flat");
-    }
-
-    #[test]
-    fn bytes_can_be_the_limit() {
-        let mut measured = capped(60, 8.0);
-        for (place, second) in measured.seconds.iter_mut().take(60).enumerate() {
-            second.device = Some((100.0 + 10.0 * place as f64, 20.0 * MB, 8.0));
-            second.p99 = None;
-        }
-        let advice = limit(&measured).unwrap();
-        assert_eq!(
-            advice.finding,
-            "the device does no more than 20.0 MB per second"
-        );
-        assert_eq!(advice.severity, Severity::Info, "nobody was slower");
-    }
 
     #[test]
     fn bursts_of_the_kernel_are_what_we_did_not_write() {

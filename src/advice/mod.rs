@@ -11,6 +11,7 @@
 
 mod commits;
 mod device;
+mod limit;
 mod measured;
 mod schedule;
 mod syncs;
@@ -90,7 +91,7 @@ const RULES: &[Rule] = &[
     syncs::many_files,
     syncs::slow_flush,
     syncs::volume,
-    device::limit,
+    limit::limit,
     device::kernel_bursts,
     device::bulk_writes,
     writes::flusher_off,

@@ -11,9 +11,13 @@
 //! | there are very many | hundreds of files, none of which has a large part of the time |
 //! | each flush of the device's cache takes long | so does a commit while no checkpoint runs |
 //! | there is much to write | neither; one file or some have most of the time |
+//!
+//! Where everything is written back in time, as fast as a device at its limit takes it, that limit
+//! is the reason (`limit.rs`).
 
 use pacing::BLOCK_BYTES;
 
+use super::limit::limit;
 use super::measured::{Checkpoint, Measured, mean};
 use super::schedule::longer_interval;
 use super::text::{Setting, bytes, list, percent, seconds};
@@ -48,7 +52,10 @@ impl Trouble<'_> {
         let checkpoints = measured.automatic();
         let is_long = |it: &&&Checkpoint| it.sync.is_some_and(|sync| sync >= LONG);
         let long: Vec<&Checkpoint> = checkpoints.iter().filter(is_long).copied().collect();
-        if long.len() < 2 || 3 * long.len() < checkpoints.len() {
+        // A single one is no chance if it makes the mean long.
+        let mean_sync = mean(checkpoints.iter().filter_map(|it| it.sync))?;
+        let enough = long.len() >= 2 || checkpoints.len() >= 2 && mean_sync >= LONG;
+        if !enough || 3 * long.len() < checkpoints.len() {
             return None;
         }
         let of =
@@ -89,6 +96,11 @@ impl Trouble<'_> {
             Severity::Info
         }
     }
+}
+
+/// Long sync phases, in words.
+pub(super) fn long_syncs(measured: &Measured) -> Option<String> {
+    Trouble::find(measured).map(|trouble| trouble.what_happened())
 }
 
 /// The files with most of the time.
@@ -175,6 +187,10 @@ pub(super) fn volume(measured: &Measured) -> Option<Advice> {
         return None;
     }
     let settings = &measured.settings;
+    let in_time = settings.flush && settings.flush_sweep;
+    if in_time && measured.sweep && limit(measured).is_some() {
+        return None;
+    }
     let suggestion = if !settings.flush {
         Some(Setting::new("ckptflush.flush", "on"))
     } else if !settings.flush_sweep {
@@ -197,7 +213,7 @@ pub(super) fn volume(measured: &Measured) -> Option<Advice> {
             guilty(measured),
         ),
         suggestion,
-        expected_effect: if settings.flush && settings.flush_sweep {
+        expected_effect: if in_time {
             "The same pages in twice the time, and those that are changed often once instead of \
              twice. If the device is at its limit all the time, only a faster one helps."
                 .to_owned()
@@ -271,12 +287,25 @@ mod tests {
             checkpoint.sync = Some(8.0);
         }
         assert_eq!(volume(&rare), None);
+        rare.checkpoints.truncate(1);
+        assert_eq!(volume(&rare), None, "the only one");
         // Those that somebody asked for are not spread, so they say nothing.
         let mut asked = with(40.0, 8.0, 6.0);
         for checkpoint in &mut asked.checkpoints {
             checkpoint.cause = Some(statseg::Cause::Requested);
         }
         assert_eq!(volume(&asked), None);
+    }
+
+    #[test]
+    fn one_that_is_very_long_is_enough() {
+        let mut one = with(40.0, 0.3, 0.2);
+        one.checkpoints.truncate(3);
+        one.checkpoints[0].sync = Some(2.0);
+        assert_eq!(volume(&one), None, "it may be chance");
+        one.checkpoints[0].sync = Some(12.0);
+        let evidence = volume(&one).unwrap().evidence;
+        assert!(evidence.contains("1 of the last 3"), "{evidence}");
     }
 
     #[test]
@@ -298,6 +327,22 @@ mod tests {
             statement(many_files(&many)),
             "ALTER SYSTEM SET ckptflush.sync_pace_max = '0.1';"
         );
+    }
+
+    #[test]
+    fn a_limit_of_the_device_is_a_reason_of_its_own() {
+        let mut much = with(40.0, 8.0, 6.0);
+        for second in &mut much.seconds {
+            second.device = Some((400.0, 3.0 * BLOCK_BYTES as f64, 8.0));
+        }
+        assert_eq!(volume(&much), None);
+        let evidence = limit(&much).unwrap().evidence;
+        assert!(
+            evidence.contains("8.0 s of fsyncs on average"),
+            "{evidence}"
+        );
+        much.settings.flush = false;
+        assert!(volume(&much).is_some(), "nobody writes back in time");
     }
 
     #[test]
