@@ -17,6 +17,13 @@ typedef struct ckf_key
 	uint64		object;
 } ckf_key;
 
+/* Where an entry was found last: an address to fetch into the caches early, never to read from. */
+typedef struct ckf_place
+{
+	const char *entry;
+	const char *body;
+} ckf_place;
+
 /* How two values of a field become one. */
 typedef enum ckf_rule
 {
@@ -99,7 +106,7 @@ extern uint32 ckf_kind_database(void);
 /* collector.c */
 extern uint64 ckf_keys(ckf_key *target, uint64 room);
 extern uint64 ckf_copy(const ckf_key *keys, uint64 count, uint8 *target, uint32 bytes,
-					   uint8 *found);
+					   uint8 *found, ckf_place *places);
 extern uint64 ckf_merge_entries(const ckf_key *keys, uint64 count, const uint8 *saved,
 								uint32 bytes, int32 what, uint64 mark);
 extern int32 ckf_drop(const ckf_key *key);

@@ -87,6 +87,49 @@ $node->poll_query_until('postgres', "SELECT NOT EXISTS (SELECT FROM ckpt_stats_d
 is(join(',', grep { -e "$directory/$_.cks" || has('database', $_, 0) eq 't' } @many), '', 'they leave no file and no statistics');
 is(ask("SELECT last_error FROM ckpt_stats_workers WHERE name = 'ckptflush collector'"), '', 'without an error');
 
+# A worker that is held up in its work leaves when it can go on and somebody wants the database: it
+# comes again later, or not at all.
+ask('CREATE DATABASE held');
+my $held = ask("SELECT oid FROM pg_database WHERE datname = 'held'");
+run($node, <<'SQL', 'held');
+DO $$ BEGIN FOR i IN 1 .. 300 LOOP EXECUTE format('CREATE TABLE t%s AS SELECT 1 AS a', i); END LOOP; END $$
+SQL
+write_files($node);
+my $saved = PostgreSQL::Test::Utils::tempdir() . '/saved.cks';
+system_or_bail('cp', "$directory/$held.cks", $saved);
+ask('ALTER SYSTEM SET log_min_messages = debug1');    # tells of each worker that is started
+$node->reload;
+foreach ([ 'ShareLock', 'CREATE DATABASE twin TEMPLATE held' ], [ 'AccessExclusiveLock', 'DROP DATABASE held' ])
+{
+	my ($mode, $command) = @$_;
+	my $offset = -s $node->logfile;
+	my $holder = $node->background_psql('held');
+	$holder->query_safe('BEGIN; LOCK TABLE pg_class IN ACCESS EXCLUSIVE MODE');
+	ask("SELECT ckpt_stats_restore_database($held, '$saved')");
+	my $waits = "FROM pg_locks WHERE database = $held AND relation = 'pg_class'::regclass AND NOT granted";
+	$node->poll_query_until('postgres', "SELECT count(*) = 1 $waits") or die 'no worker waits for the lock';
+	my $worker = ask("SELECT pid $waits");
+	kill 'STOP', $worker or die "could not stop $worker: $!";
+	$holder->quit;
+	my $session = $node->background_psql('postgres');
+	$session->query_until(qr/begun/, "\\echo begun\n$command;\n");
+	$node->poll_query_until('postgres', <<"SQL") or die 'the command does not begin';
+SELECT count(*) = 1 FROM pg_locks
+WHERE classid = 'pg_database'::regclass AND objid = $held AND mode = '$mode'
+SQL
+	kill 'CONT', $worker;
+	$session->quit;
+	my $is_copied = $mode eq 'ShareLock';
+	is(ask("SELECT count(*) FROM pg_database WHERE datname IN ('held', 'twin')"), $is_copied ? 2 : 1, $command);
+	next unless $is_copied;
+	$node->poll_query_until('postgres', "SELECT dropped_entries = 0 FROM ckpt_stats_databases WHERE datid = $held")
+	  or die 'no worker comes again';
+	my @started = slurp_file($node->logfile, $offset) =~ /starting background worker process "(ckptflush validator)"/g;
+	cmp_ok(@started, '>=', 2, 'the first worker had left');
+}
+ask('ALTER SYSTEM RESET log_min_messages');
+$node->reload;
+
 # Tables come and go between crashes.
 foreach my $round (1 .. 3)
 {

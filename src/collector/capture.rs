@@ -7,7 +7,7 @@ use statsfile::{EncodeError, Encoder, Header, Name};
 
 use super::keys::by_kind;
 use super::kinds::{Kinds, Known, Signature};
-use crate::pgshim::stats::{self, Key};
+use crate::pgshim::stats::{self, Key, Place};
 
 /// Entries copied at once. Others may come and go in between: no two entries are of one moment
 /// anyway, as in core's own file.
@@ -18,12 +18,42 @@ pub(super) struct Capture {
     entries: Vec<u8>,
     found: Vec<u8>,
     encoder: Option<Encoder>,
+    /// Of the databases' own entries, from one look to the next.
+    databases: Vec<Key>,
+    places: Vec<Place>,
 }
 
 /// A file that was made.
 pub(super) struct Made<'c> {
     pub(super) bytes: &'c [u8],
     pub(super) entries: u64,
+    /// Of a database's: the signature of what is material in it.
+    pub(super) material: u64,
+}
+
+/// The keys of a database that belong into its file, but for its own entry, kind by kind.
+fn below<'k>(kinds: &'k Kinds, keys: &'k [Key]) -> impl Iterator<Item = (&'k Known, &'k [Key])> {
+    by_kind(keys).filter_map(|keys| {
+        let known = kinds.get(keys[0].kind)?;
+        let is_below = !known.is_common && known.kind.number != kinds.database;
+        is_below.then_some((known, keys))
+    })
+}
+
+/// Take what is material of a database's own entry into a signature.
+fn sign_own(kinds: &Kinds, signature: &mut Signature, own: &[u8]) {
+    if let Some(known) = kinds.get(kinds.database) {
+        known.sign(signature, own);
+    }
+}
+
+/// The same of an entry below; one that was only read, perhaps for the first time, has nothing of
+/// it.
+fn sign(known: &Known, signature: &mut Signature, key: &Key, entry: &[u8]) {
+    if known.has_material(entry) {
+        signature.word(key.object);
+        known.sign(signature, entry);
+    }
 }
 
 impl Capture {
@@ -32,38 +62,37 @@ impl Capture {
             entries: Vec::new(),
             found: Vec::new(),
             encoder: None,
+            databases: Vec::new(),
+            places: Vec::new(),
         }
     }
 
-    /// The databases' own entries; `None` if nothing has been counted there.
-    pub(super) fn databases(&mut self, kinds: &Kinds, databases: &[u32]) -> Vec<Option<Vec<u8>>> {
-        let Some(known) = kinds.get(kinds.database) else {
-            return vec![None; databases.len()];
-        };
-        let keys: Vec<Key> = databases.iter().map(|oid| kinds.key_of(*oid)).collect();
-        let bytes = known.kind.bytes;
-        stats::copy(&keys, bytes, &mut self.entries, &mut self.found);
+    /// The databases' own entries, in the order of the databases; `None` if nothing has been
+    /// counted there.
+    pub(super) fn databases(
+        &mut self,
+        kinds: &Kinds,
+        databases: &[u32],
+    ) -> impl Iterator<Item = Option<&[u8]>> {
+        self.databases.clear();
+        let keys = databases.iter().map(|oid| kinds.key_of(*oid));
+        self.databases.extend(keys);
+        let bytes = kinds.get(kinds.database).map_or(0, |it| it.kind.bytes);
+        let (keys, places) = (&self.databases, Some(&mut self.places));
+        stats::copy(keys, bytes, &mut self.entries, &mut self.found, places);
         let entries = self.entries.chunks_exact(bytes.max(1)).zip(&self.found);
-        entries
-            .map(|(entry, found)| (*found != 0).then(|| entry.to_vec()))
-            .collect()
+        entries.map(|(entry, found)| (*found != 0).then_some(entry))
     }
 
     /// Signature of what is material in the entries of these keys, which are those of one
-    /// database.
-    pub(super) fn material(&mut self, kinds: &Kinds, keys: &[Key]) -> u64 {
+    /// database, and in its own entry.
+    pub(super) fn material(&mut self, kinds: &Kinds, keys: &[Key], own: &[u8]) -> u64 {
         let mut signature = Signature::START;
-        for keys in by_kind(keys) {
-            let Some(known) = kinds.get(keys[0].kind).filter(|known| !known.is_common) else {
-                continue;
-            };
+        sign_own(kinds, &mut signature, own);
+        for (known, keys) in below(kinds, keys) {
             for keys in keys.chunks(AT_ONCE) {
                 self.each(known, keys, &mut |key, entry| {
-                    // One that was only read, perhaps for the first time, has nothing of it.
-                    if known.has_material(entry) {
-                        signature.word(key.object);
-                        known.sign(&mut signature, entry);
-                    }
+                    sign(known, &mut signature, key, entry);
                 });
             }
         }
@@ -73,7 +102,7 @@ impl Capture {
     /// Copy the entries of these keys, and give each that there is.
     fn each(&mut self, known: &Known, keys: &[Key], give: &mut dyn FnMut(&Key, &[u8])) {
         let bytes = known.kind.bytes;
-        stats::copy(keys, bytes, &mut self.entries, &mut self.found);
+        stats::copy(keys, bytes, &mut self.entries, &mut self.found, None);
         let entries = self.entries.chunks_exact(bytes.max(1));
         for ((key, entry), found) in keys.iter().zip(entries).zip(&self.found) {
             if *found != 0 {
@@ -93,28 +122,26 @@ impl Capture {
     }
 
     /// The file of one database: the entries of these keys, and last its own, so that who loads
-    /// it shows autovacuum the database when all of it is there.
+    /// it shows autovacuum the database when all of it is there. Its material signature is that of
+    /// what is in it, whatever the header says.
     pub(super) fn encode(
         &mut self,
         kinds: &Kinds,
         header: &Header,
         keys: &[Key],
-        own: Option<&[u8]>,
+        own: &[u8],
     ) -> Result<Made<'_>, EncodeError> {
         let mut encoder = self.encoder(header);
         let mut entries = 0;
-        for keys in by_kind(keys) {
-            let Some(known) = kinds.get(keys[0].kind).filter(|known| !known.is_common) else {
-                continue;
-            };
-            if known.kind.number == kinds.database {
-                continue;
-            }
+        let mut signature = Signature::START;
+        sign_own(kinds, &mut signature, own);
+        for (known, keys) in below(kinds, keys) {
             encoder.section_from(&known.layout(), |take| {
                 let mut taken = Ok(());
                 for keys in keys.chunks(AT_ONCE) {
                     self.each(known, keys, &mut |key, entry| {
                         if taken.is_ok() {
+                            sign(known, &mut signature, key, entry);
                             taken = take(key.object, entry);
                             entries += 1;
                         }
@@ -123,11 +150,15 @@ impl Capture {
                 taken
             })?;
         }
-        if let (Some(known), Some(own)) = (kinds.get(kinds.database), own) {
+        if let Some(known) = kinds.get(kinds.database) {
             encoder.section(&known.layout(), [(0, own)])?;
             entries += 1;
         }
-        Ok(self.finish(encoder, entries))
+        encoder.set_material_signature(signature.value());
+        Ok(Made {
+            material: signature.value(),
+            ..self.finish(encoder, entries)
+        })
     }
 
     /// The file of the cluster: fixed kinds, subscriptions (by the keys) and slots, and what the
@@ -187,6 +218,10 @@ impl Capture {
 
     fn finish(&mut self, encoder: Encoder, entries: u64) -> Made<'_> {
         let bytes = self.encoder.insert(encoder).finish();
-        Made { bytes, entries }
+        Made {
+            bytes,
+            entries,
+            material: 0,
+        }
     }
 }

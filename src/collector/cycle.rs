@@ -10,7 +10,7 @@ use statseg::Metric;
 use statsfile::{DatabaseRow, Header, Identity, Name, Subject};
 
 use super::keys::News;
-use super::kinds::Signature;
+use super::kinds::{Kinds, Signature};
 use super::known::{Filed, Signs, Todo};
 use super::round::Collector;
 use super::rows::{Request, SHARED};
@@ -55,13 +55,14 @@ impl Collector {
         let (mut written, mut checking) = (0, Duration::ZERO);
         for task in &tasks {
             let at = Instant::now();
-            let keys = self.keys.of(task.database);
-            let material = self.capture.material(&self.kinds, keys);
-            checking += at.elapsed();
-            if !self.is_news(task, material, searched) {
-                continue;
+            if task.todo == Todo::Check {
+                let is_news = self.is_news(task, searched);
+                checking += at.elapsed();
+                if !is_news {
+                    continue;
+                }
             }
-            if !self.write(identity, task, material, searched) {
+            if !self.write(identity, task, searched) {
                 break; // the disk takes none of the others either
             }
             self.record(Metric::CollectorWriteTime, at);
@@ -97,15 +98,23 @@ impl Collector {
                 for_it.any(|request| request.force),
             )
         };
-        let databases: Vec<u32> = self.known.keys().copied().collect();
-        let entries = self.capture.databases(&self.kinds, &databases);
+        self.watch.begin(&self.known, lazy);
+        let now = Instant::now();
+        let databases = &self.watch.databases;
+        let entries = self.capture.databases(&self.kinds, databases);
+        let settled = self.watch.settled.iter_mut();
         let mut tasks = Vec::new();
-        for (database, own) in databases.into_iter().zip(entries) {
-            let signs = own.as_deref().map(|own| self.sign(own));
+        for ((&database, settled), own) in databases.iter().zip(settled).zip(entries) {
+            let all = own.map(Signature::of);
+            if requests.is_empty() && settled.holds(all, now) {
+                continue;
+            }
             let Some(known) = self.known.get_mut(&database) else {
                 continue;
             };
+            let signs = own.map(|own| sign(&self.kinds, own));
             let todo = known.todo(signs, lazy);
+            *settled = known.settled(signs, todo, lazy);
             let pending = todo != Todo::Nothing;
             // To look into a row takes longer than all of the rest.
             if known.shown_pending.replace(pending) != Some(pending) {
@@ -127,23 +136,12 @@ impl Collector {
             tasks.push(Task {
                 database,
                 signs,
-                own,
+                own: own.to_vec(),
                 todo,
                 force,
             });
         }
         tasks
-    }
-
-    fn sign(&self, own: &[u8]) -> Signs {
-        let mut rows = Signature::START;
-        if let Some(known) = self.kinds.get(self.kinds.database) {
-            known.sign(&mut rows, own);
-        }
-        Signs {
-            all: Signature::of(own),
-            rows: rows.value(),
-        }
     }
 
     /// Search for entries that were made since; those of databases that are gone are dropped.
@@ -169,12 +167,14 @@ impl Collector {
 
     /// Is there something in the entries that the file has not? If not, it is not asked again
     /// until something else changes.
-    fn is_news(&mut self, task: &Task, material: u64, searched: bool) -> bool {
+    fn is_news(&mut self, task: &Task, searched: bool) -> bool {
+        let keys = self.keys.of(task.database);
+        let material = self.capture.material(&self.kinds, keys, &task.own);
         let Some(known) = self.known.get_mut(&task.database) else {
             return false; // dropped meanwhile
         };
         let is_same = known.filed.is_some_and(|filed| filed.material == material);
-        if task.todo == Todo::Check && is_same && !task.force {
+        if is_same && !task.force {
             known.checked = Some(task.signs.all);
             known.is_partial &= !searched;
             return false;
@@ -199,7 +199,7 @@ impl Collector {
     }
 
     /// Write the file of one database; false if the disk did not take it.
-    fn write(&mut self, identity: &Identity, task: &Task, material: u64, searched: bool) -> bool {
+    fn write(&mut self, identity: &Identity, task: &Task, searched: bool) -> bool {
         let subject = Subject::Database(task.database);
         let Some(known) = self.known.get(&task.database) else {
             return true;
@@ -207,18 +207,15 @@ impl Collector {
         let name = known.name.clone();
         let header = Header {
             signature: task.signs.all,
-            material_signature: material,
             ..self.header(identity, subject, &name)
         };
         let keys = self.keys.of(task.database);
-        let made = self
-            .capture
-            .encode(&self.kinds, &header, keys, Some(&task.own));
+        let made = self.capture.encode(&self.kinds, &header, keys, &task.own);
         let made = match made {
             Ok(made) => made,
             Err(error) => return cannot_encode(&error),
         };
-        let (bytes, entries) = (made.bytes.len() as u64, made.entries);
+        let (bytes, entries, material) = (made.bytes.len() as u64, made.entries, made.material);
         if !self.store.write(subject, made.bytes) {
             return false;
         }
@@ -300,6 +297,18 @@ impl Collector {
                 cannot_encode(&error);
             }
         }
+    }
+}
+
+/// Signatures of a database's own entry.
+fn sign(kinds: &Kinds, own: &[u8]) -> Signs {
+    let mut rows = Signature::START;
+    if let Some(known) = kinds.get(kinds.database) {
+        known.sign(&mut rows, own);
+    }
+    Signs {
+        all: Signature::of(own),
+        rows: rows.value(),
     }
 }
 

@@ -10,6 +10,7 @@
 //! visit of an autovacuum worker that finds nothing to do. Then the entries themselves are looked
 //! at: but not for long, and not again until the signature is another one.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// What is to be done about a database.
@@ -94,6 +95,61 @@ impl Known {
             Todo::Wait
         } else {
             Todo::Check
+        }
+    }
+
+    /// What it was decided by, if it will be decided so again.
+    pub(super) fn settled(&self, signs: Option<Signs>, todo: Todo, lazy: Duration) -> Settled {
+        let signature = signs.map(|signs| signs.all);
+        match (todo, &self.filed) {
+            (Todo::Nothing, _) => Settled {
+                signature,
+                until: None,
+            },
+            (Todo::Wait, Some(filed)) => Settled {
+                signature,
+                until: Some(filed.at + lazy),
+            },
+            _ => Settled::default(),
+        }
+    }
+}
+
+/// There is nothing to be done about a database while its entry has this signature, until then.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Settled {
+    signature: Option<u64>,
+    until: Option<Instant>,
+}
+
+impl Settled {
+    pub(super) fn holds(&self, signature: Option<u64>, now: Instant) -> bool {
+        let is_same = signature.is_some() && self.signature == signature;
+        is_same && self.until.is_none_or(|until| now < until)
+    }
+}
+
+/// The databases in the order in which they are looked at, and what is settled of each: most are,
+/// and are passed by without looking at all that is known of them.
+#[derive(Default)]
+pub(super) struct Watch {
+    pub(super) databases: Vec<u32>,
+    pub(super) settled: Vec<Settled>,
+    lazy: Duration,
+}
+
+impl Watch {
+    /// Databases have come or gone.
+    pub(super) fn clear(&mut self) {
+        self.databases.clear();
+    }
+
+    /// Before a look at all of these.
+    pub(super) fn begin(&mut self, known: &BTreeMap<u32, Known>, lazy: Duration) {
+        if self.databases.is_empty() || self.lazy != lazy {
+            self.databases = known.keys().copied().collect();
+            self.settled = vec![Settled::default(); self.databases.len()];
+            self.lazy = lazy;
         }
     }
 }

@@ -24,7 +24,7 @@ use super::files::Directory;
 use super::identity;
 use super::keys::Keys;
 use super::kinds::Kinds;
-use super::known::{Filed, Known};
+use super::known::{Filed, Known, Watch};
 use super::restoring::Restoring;
 use super::rows::{Rows, SHARED};
 use super::store::Store;
@@ -52,6 +52,7 @@ pub(crate) struct Collector {
     pub(super) store: Store,
     pub(super) rows: Rows,
     pub(super) known: BTreeMap<u32, Known>,
+    pub(super) watch: Watch,
     /// All of pg_database is in `known`, as it was when it was read last.
     is_complete: bool,
     pub(super) validation: Validation,
@@ -86,6 +87,7 @@ impl Collector {
             store: Store::new(Directory::own()),
             rows,
             known: BTreeMap::new(),
+            watch: Watch::default(),
             is_complete: false,
             validation,
             restoring: Restoring::new(),
@@ -121,7 +123,7 @@ impl Collector {
         }
         let validating = self.validation.step(&self.known, &self.rows);
         let pause = self.next_round.saturating_duration_since(Instant::now());
-        if validating { pause.min(SOON) } else { pause }
+        validating.map_or(pause, |soon| pause.min(soon))
     }
 
     /// Switched off. What was not written then is found changed later.
@@ -197,6 +199,7 @@ impl Collector {
         }
         // An error in what follows must not be the end of it: the change is not told again.
         self.is_complete = false;
+        self.watch.clear();
         let databases = catalog::databases();
         let gone: Vec<u32> = self
             .known

@@ -35,6 +35,9 @@ const ENTRY: &str = "ckptflush_validator_main";
 /// Objects looked up in one go.
 const AT_ONCE: usize = 256;
 
+/// Between two looks at a worker that runs.
+const SOON: Duration = Duration::from_millis(100);
+
 /// A database whose worker has left early, or could not be started, comes again after so long.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -69,6 +72,8 @@ struct Running {
 pub(super) struct Validation {
     queue: VecDeque<Waiting>,
     running: Option<Running>,
+    /// No worker could be started for one, so none is tried for the others until then.
+    not_before: Instant,
 }
 
 impl Validation {
@@ -76,6 +81,7 @@ impl Validation {
         Self {
             queue: VecDeque::new(),
             running: None,
+            not_before: Instant::now(),
         }
     }
 
@@ -88,28 +94,28 @@ impl Validation {
         });
     }
 
-    /// Start the next worker when the one before has ended; false when there is nothing to do.
+    /// Start the next worker when the one before has ended; says how soon to come back, unless
+    /// there is nothing to do.
     pub(super) fn step(
         &mut self,
         known: &std::collections::BTreeMap<u32, Known>,
         rows: &Rows,
-    ) -> bool {
+    ) -> Option<Duration> {
         if let Some(running) = self.running.take() {
             match running.worker.pid() {
                 Ok(_) | Err(BackgroundWorkerStatus::NotYetStarted) => {
                     self.running = Some(running);
-                    return true;
+                    return Some(SOON);
                 }
                 Err(_) => self.ended(running.waiting, rows),
             }
         }
         let now = Instant::now();
-        let Some(at) = self.queue.iter().position(|one| one.not_before <= now) else {
-            return !self.queue.is_empty();
+        let is_due = |one: &Waiting| one.not_before.max(self.not_before) <= now;
+        let Some(at) = self.queue.iter().position(is_due) else {
+            return (!self.queue.is_empty()).then_some(AGAIN);
         };
-        let Some(waiting) = self.queue.remove(at) else {
-            return false;
-        };
+        let waiting = self.queue.remove(at)?;
         if waiting.database == SHARED {
             self.look_at_shared(rows);
         } else if known
@@ -118,10 +124,14 @@ impl Validation {
         {
             match start(waiting.database, waiting.after) {
                 Some(worker) => self.running = Some(Running { worker, waiting }),
-                None => self.again(waiting),
+                None => {
+                    self.not_before = now + AGAIN;
+                    self.again(waiting);
+                    return Some(AGAIN);
+                }
             }
         }
-        true
+        Some(SOON)
     }
 
     fn ended(&mut self, waiting: Waiting, rows: &Rows) {

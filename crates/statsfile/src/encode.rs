@@ -244,6 +244,11 @@ impl Encoder {
         Ok(())
     }
 
+    /// Sets the header's material signature, for who knows it only when all entries are there.
+    pub fn set_material_signature(&mut self, signature: u64) {
+        self.header.material_signature = signature;
+    }
+
     /// Ends the file, and gives all of its bytes.
     pub fn finish(&mut self) -> &[u8] {
         self.output.put_u32(END);

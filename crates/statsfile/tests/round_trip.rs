@@ -277,3 +277,15 @@ fn names_are_cut_to_what_fits() {
     assert_eq!(section.name, &long[..64]);
     assert_eq!(section.fields().next().unwrap().name, &long[..64]);
 }
+
+#[test]
+fn a_signature_may_come_after_the_entries() {
+    let mut encoder = Encoder::new(&header(Subject::Database(5)));
+    encoder.set_material_signature(7);
+    let file = StatsFile::verify(encoder.finish()).unwrap();
+    assert_eq!(file.header().material_signature, 7);
+    // It was of that file only.
+    encoder.begin(&header(Subject::Database(5)));
+    let file = StatsFile::verify(encoder.finish()).unwrap();
+    assert_ne!(file.header().material_signature, 7);
+}
