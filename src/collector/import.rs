@@ -80,6 +80,7 @@ impl Collector {
                     // Written anew in this round, with all that came; then its objects are looked
                     // up, for some may have been dropped since.
                     self.keys.forget();
+                    self.watch.clear();
                     if let Some(known) = self.known.get_mut(&oid) {
                         known.filed = None;
                     }

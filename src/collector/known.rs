@@ -139,7 +139,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Databases have come or gone.
+    /// Databases have come or gone, or what is known of some has changed but by a look at them.
     pub(super) fn clear(&mut self) {
         self.databases.clear();
     }
