@@ -21,17 +21,18 @@
 #include "utils/wait_event.h"
 
 #include "compat.h"
+#include "hot.h"
 
-static ckf_watcher watcher;
+static CKF_HOT_DATA ckf_watcher watcher;
 /* This process was to be watched when it last was asked. */
-static bool watched;
+static CKF_HOT_DATA bool watched;
 
 static post_parse_analyze_hook_type previous_analyze;
 static planner_hook_type previous_planner;
-static ExecutorStart_hook_type previous_start;
-static ExecutorRun_hook_type previous_run;
-static ExecutorFinish_hook_type previous_finish;
-static ExecutorEnd_hook_type previous_end;
+static CKF_HOT_DATA ExecutorStart_hook_type previous_start;
+static CKF_HOT_DATA ExecutorRun_hook_type previous_run;
+static CKF_HOT_DATA ExecutorFinish_hook_type previous_finish;
+static CKF_HOT_DATA ExecutorEnd_hook_type previous_end;
 static ProcessUtility_hook_type previous_utility;
 
 /* Is it? Each step of each command asks, watched or not: three words, and no call. */
@@ -61,14 +62,16 @@ changes(const QueryDesc *query)
 static inline int32
 enter_step(int32 step)
 {
-	return watches() ? watcher.enter(step) : 0;
+	return watches() ? watcher.enter(step, GetCurrentStatementStartTimestamp()) : 0;
 }
 
 /* The same for a step of a query, with the number that it has if the query changes something. */
 static inline int32
 enter_query(const QueryDesc *query, int32 step, int32 step_of_change)
 {
-	return watches() ? watcher.enter(changes(query) ? step_of_change : step) : 0;
+	if (!watches())
+		return 0;
+	return watcher.enter(changes(query) ? step_of_change : step, GetCurrentStatementStartTimestamp());
 }
 
 static inline void
@@ -109,7 +112,7 @@ plan(Query *parse, const char *query_string, int cursor_options, ParamListInfo p
 	return planned;
 }
 
-static void
+static CKF_HOT void
 start(QueryDesc *query, int eflags)
 {
 	int32		outer = enter_query(query, CKF_STEP_START, CKF_STEP_START_CHANGE);
@@ -121,7 +124,7 @@ start(QueryDesc *query, int eflags)
 	leave_query(query, CKF_STEP_START, CKF_STEP_START_CHANGE, outer);
 }
 
-static void
+static CKF_HOT void
 run(EXECUTOR_RUN_PARAMETERS)
 {
 	int32		outer = enter_query(query, CKF_STEP_RUN, CKF_STEP_RUN_CHANGE);
@@ -133,7 +136,7 @@ run(EXECUTOR_RUN_PARAMETERS)
 	leave_query(query, CKF_STEP_RUN, CKF_STEP_RUN_CHANGE, outer);
 }
 
-static void
+static CKF_HOT void
 finish(QueryDesc *query)
 {
 	bool		counts = watches() && changes(query);
@@ -147,7 +150,7 @@ finish(QueryDesc *query)
 		leave_step(CKF_STEP_FINISH_CHANGE, outer);
 }
 
-static void
+static CKF_HOT void
 end(QueryDesc *query)
 {
 	bool		counts = watches() && changes(query);

@@ -31,7 +31,7 @@ typedef struct ckf_watcher
 {
 	const bool *enabled;		/* the settings that say whether to watch */
 	const bool *track;
-	int32		(*enter) (int32 step);
+	int32		(*enter) (int32 step, int64 message);	/* when its message was taken up */
 	void		(*leave) (int32 step, int32 outer);
 	void		(*forget) (void);
 } ckf_watcher;

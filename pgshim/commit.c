@@ -28,14 +28,19 @@
 #include "utils/tuplestore.h"
 
 #include "compat.h"
+#include "hot.h"
 
-static ckf_transactions transactions;
+static CKF_HOT_DATA ckf_transactions transactions;
+/* The section group_commit of the segment; NULL without a segment. */
+static CKF_HOT_DATA const uint64 *in_flight;
+/* The transaction that is about to commit has nothing to make durable. */
+static CKF_HOT_DATA bool is_plain;
 /* The committed transaction has something to do when its locks are released. */
-static bool is_pending;
+static CKF_HOT_DATA bool is_pending;
 
-static ckf_reader reader;
+static CKF_HOT_DATA ckf_reader reader;
 
-static ExecutorRun_hook_type previous_run;
+static CKF_HOT_DATA ExecutorRun_hook_type previous_run;
 static ProcessUtility_hook_type previous_utility;
 
 /* Does a commit of this process wait for standbys, as far as its own settings tell? */
@@ -191,26 +196,65 @@ ckf_wait_seen(const ckf_durable *target)
 		wait_for_standby();
 }
 
-/* xact.c:CallXactCallbacks */
+/* Where the section group_commit is; NULL when there is none any more. */
+void
+ckf_set_in_flight(const uint64 *words)
+{
+	in_flight = words;
+}
+
+/*
+ * Has no group commit ever been made, so that nobody can have seen one? All of them were announced
+ * before they could be seen (crates/statseg/src/in_flight.rs has the protocol, and the four words).
+ */
+static inline bool
+none_in_flight(void)
+{
+	return in_flight != NULL &&
+		__atomic_load_n(&in_flight[0], __ATOMIC_ACQUIRE) == 0 &&
+		__atomic_load_n(&in_flight[1], __ATOMIC_RELAXED) == 0 &&
+		__atomic_load_n(&in_flight[2], __ATOMIC_ACQUIRE) == 0 &&
+		__atomic_load_n(&in_flight[3], __ATOMIC_RELAXED) == 0;
+}
+
+/* Does the transaction commit nothing, outside of any statement that goes on? */
+static inline bool
+commits_nothing(void)
+{
+	return XactLastRecEnd == 0 && *transactions.depth == 0 &&
+		!TransactionIdIsValid(GetTopTransactionIdIfAny());
+}
+
+/* A transaction that had nothing to make durable is over: most are, so this is short. */
+static inline void
+plain_committed(void)
+{
+	is_plain = false;
+	if (unlikely(!none_in_flight()))
+	{
+		transactions.plain();
+		is_pending = transactions.committed();
+	}
+	else if (*transactions.enabled && MyBackendType == B_BACKEND && IsNormalProcessingMode())
+		transactions.plain_committed(GetCurrentStatementStartTimestamp(),
+									 GetCurrentTransactionStartTimestamp());
+}
+
+/* The rare ends of a transaction. */
 static void
-transaction(XactEvent event, void *arg)
+other_end(XactEvent event)
 {
 	switch (event)
 	{
-		case XACT_EVENT_PRE_COMMIT:
-			transactions.commits();
-			break;
 		case XACT_EVENT_PRE_PREPARE:
 			transactions.prepares();
-			break;
-		case XACT_EVENT_COMMIT:
-			is_pending = transactions.committed();
 			break;
 		case XACT_EVENT_PREPARE:
 			transactions.prepared();
 			break;
 		case XACT_EVENT_ABORT:
 			is_pending = false;
+			is_plain = false;
 			transactions.aborted();
 			break;
 		default:
@@ -219,8 +263,29 @@ transaction(XactEvent event, void *arg)
 	}
 }
 
+/*
+ * xact.c:CallXactCallbacks. The two usual events are not in the switch: its table would be a line
+ * of memory of its own.
+ */
+static CKF_HOT void
+transaction(XactEvent event, void *arg)
+{
+	if (event == XACT_EVENT_PRE_COMMIT)
+	{
+		is_plain = commits_nothing();
+		if (!is_plain)
+			transactions.commits();
+	}
+	else if (event != XACT_EVENT_COMMIT)
+		other_end(event);
+	else if (is_plain)
+		plain_committed();
+	else
+		is_pending = transactions.committed();
+}
+
 /* resowner.c:ResourceOwnerRelease calls this in each phase for each owner. */
-static void
+static CKF_HOT void
 released(ResourceReleasePhase phase, bool is_commit, bool is_top_level, void *arg)
 {
 	if (is_pending && phase == RESOURCE_RELEASE_AFTER_LOCKS && is_commit && is_top_level)
@@ -337,7 +402,7 @@ run_and_tell(EXECUTOR_RUN_PARAMETERS)
 	tuplestore_end(store);
 }
 
-static void
+static CKF_HOT void
 run(EXECUTOR_RUN_PARAMETERS)
 {
 	const PlannedStmt *statement = query->plannedstmt;

@@ -33,10 +33,15 @@ typedef struct ckf_durable
  */
 typedef struct ckf_transactions
 {
+	const bool *enabled;		/* the setting */
+	const int32 *depth;			/* statements around the transaction's end */
 	void		(*commits) (void);	/* about to make its record */
 	void		(*prepares) (void);
 	int32		(*committed) (void);	/* visible; whether to call "released" */
 	void		(*released) (void);	/* nobody waits for its locks any more */
+	void		(*plain) (void);	/* as "commits", if it commits nothing: before "committed" */
+	/* both for that, if it waits for nothing either: when its message came, and it began */
+	void		(*plain_committed) (int64 message, int64 began);
 	void		(*prepared) (void);
 	void		(*aborted) (void);
 } ckf_transactions;
@@ -62,6 +67,7 @@ extern int32 ckf_is_durable(const ckf_durable *target);
 extern void ckf_wait_durable(const ckf_durable *target);
 extern void ckf_wait_seen(const ckf_durable *target);
 extern void ckf_watch_transactions(const ckf_transactions *callbacks);
+extern void ckf_set_in_flight(const uint64 *words);
 extern void ckf_watch_readers(const ckf_reader *reader);
 
 #endif							/* CKPTFLUSH_COMMIT_H */

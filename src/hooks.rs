@@ -10,7 +10,7 @@ use pgrx::prelude::*;
 use crate::monitor::checkpointer::Heard;
 use crate::pgshim::commit::{self as transactions, Transactions};
 use crate::process::{self, ProcessCell};
-use crate::{commit, flush, loglevel, monitor, observe, shmem};
+use crate::{commit, flush, loglevel, monitor, observe, settings, shmem};
 
 static PREVIOUS_LOG: ProcessCell<pg_sys::emit_log_hook_type> = ProcessCell::new(None);
 static PREVIOUS_SHMEM: ProcessCell<pg_sys::shmem_startup_hook_type> = ProcessCell::new(None);
@@ -29,10 +29,14 @@ pub(crate) fn install() {
     observe::commands::install();
     commit::install();
     transactions::watch_transactions(&Transactions {
+        enabled: settings::enabled_word(),
+        depth: observe::commands::depth_word(),
         commits,
         prepares,
         committed,
         released,
+        plain,
+        plain_committed: observe::commits::plain,
         prepared,
         aborted,
     });
@@ -41,6 +45,12 @@ pub(crate) fn install() {
 extern "C" fn commits() {
     observe::commits::begins();
     commit::begins();
+}
+
+/// One that commits nothing was not asked about before, and has to wait for others.
+extern "C" fn plain() {
+    observe::commits::begins();
+    commit::begins_plain();
 }
 
 extern "C" fn prepares() {

@@ -4,7 +4,8 @@
 //! *Never:* shares anything: what other processes must see belongs in [`crate::shmem`].
 
 use std::cell::Cell;
-use std::time::{Duration, Instant, SystemTime};
+use std::num::NonZeroU64;
+use std::time::SystemTime;
 
 use pgrx::pg_sys;
 
@@ -26,6 +27,18 @@ impl<T: Copy> ProcessCell<T> {
 
     pub(crate) fn set(&self, value: T) {
         self.0.set(value);
+    }
+
+    /// Where it is, for C to read.
+    pub(crate) fn as_ptr(&self) -> *const T {
+        self.0.as_ptr()
+    }
+}
+
+impl<T: Copy, const N: usize> ProcessCell<[T; N]> {
+    /// One of several.
+    pub(crate) fn at(&self, index: usize) -> Option<T> {
+        self.0.as_array_of_cells().get(index).map(Cell::get)
     }
 }
 
@@ -76,54 +89,90 @@ pub(crate) fn now_us() -> i64 {
     since.map_or(0, |since| i64::try_from(since.as_micros()).unwrap_or(0))
 }
 
+/// A moment of the clock that durations are measured with: nanoseconds since the machine's start.
+/// [`std::time::Instant`] is the same in twice the words, and with more code to subtract.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Tick(NonZeroU64);
+
+impl Tick {
+    #[inline]
+    pub(crate) fn now() -> Self {
+        let mut now = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        // SAFETY: a valid pointer; every Linux has this clock.
+        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+        let seconds = now.tv_sec.cast_unsigned().wrapping_mul(1_000_000_000);
+        Self::of(seconds.wrapping_add(now.tv_nsec.cast_unsigned()))
+    }
+
+    #[inline]
+    fn of(ns: u64) -> Self {
+        Self(NonZeroU64::new(ns).unwrap_or(NonZeroU64::MIN))
+    }
+
+    /// Nanoseconds from an earlier moment; 0 from a later one.
+    #[inline]
+    pub(crate) fn since(self, earlier: Self) -> u64 {
+        self.0.get().saturating_sub(earlier.0.get())
+    }
+
+    /// So many microseconds later; a negative number: earlier.
+    #[inline]
+    fn plus_us(self, us: i64) -> Self {
+        let ns = us.saturating_mul(1000);
+        Self::of(self.0.get().saturating_add_signed(ns))
+    }
+}
+
 /// A moment, by the clock that durations are measured with and by the one that timestamps are of.
 #[derive(Clone, Copy)]
 pub(crate) struct Moment {
-    pub(crate) instant: Instant,
+    pub(crate) tick: Tick,
     /// Since the Unix epoch.
     pub(crate) us: i64,
 }
 
-/// How long one clock is believed to tell the other. They drift apart by 500 millionths at most
-/// (adjtimex(2)): 5 µs in that time. A clock that was set is noticed after it.
-const IN_STEP: Duration = Duration::from_millis(10);
+/// How long one clock is believed to tell the other, in nanoseconds. They drift apart by 500
+/// millionths at most (adjtimex(2)): 5 µs in that time. A clock that was set is noticed after it.
+const IN_STEP: u64 = 10_000_000;
 
 /// When both clocks were last read together.
+#[unsafe(link_section = "ckf_data")]
 static BOTH: ProcessCell<Option<Moment>> = ProcessCell::new(None);
 
 impl Moment {
     /// Now. Reads one clock where the other was read a short time ago: a backend that is busy asks
     /// at each of its transactions.
+    #[inline]
     pub(crate) fn now() -> Self {
-        let instant = Instant::now();
+        let tick = Tick::now();
         if let Some(both) = BOTH.get() {
-            let passed = instant.saturating_duration_since(both.instant);
+            let passed = tick.since(both.tick);
             if passed < IN_STEP {
-                let us = both.us + i64::try_from(passed.as_micros()).unwrap_or(0);
-                return Self { instant, us };
+                let us = both.us + (passed / 1000).cast_signed();
+                return Self { tick, us };
             }
         }
-        Self::read(instant)
+        Self::read(tick)
     }
 
-    fn read(instant: Instant) -> Self {
+    #[cold]
+    fn read(tick: Tick) -> Self {
         let us = now_us();
-        let both = Self { instant, us };
+        let both = Self { tick, us };
         BOTH.set(Some(both));
         both
     }
 
-    /// When a timestamp of this process was taken; `None` if the machine's clock cannot tell.
-    pub(crate) fn at(us: i64) -> Option<Instant> {
-        let near = |both: &Self| Duration::from_micros(both.us.abs_diff(us)) < IN_STEP;
+    /// When a timestamp of this process was taken.
+    #[inline]
+    pub(crate) fn at(us: i64) -> Tick {
+        let near = |both: &Self| both.us.abs_diff(us) < IN_STEP / 1000;
         let both = BOTH.get().filter(near);
-        let both = both.unwrap_or_else(|| Self::read(Instant::now()));
-        let apart = Duration::from_micros(both.us.abs_diff(us));
-        if us < both.us {
-            both.instant.checked_sub(apart)
-        } else {
-            both.instant.checked_add(apart)
-        }
+        let both = both.unwrap_or_else(|| Self::read(Tick::now()));
+        both.tick.plus_us(us.saturating_sub(both.us))
     }
 }
 

@@ -13,8 +13,10 @@ use std::time::Duration;
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting, PostgresGucEnum};
 use pgrx::pg_sys;
 
+#[unsafe(link_section = "ckf_data")]
 static ENABLED: GucSetting<bool> = GucSetting::<bool>::new(true);
 static TRACK_SYNC: GucSetting<bool> = GucSetting::<bool>::new(true);
+#[unsafe(link_section = "ckf_data")]
 static TRACK_COMMANDS: GucSetting<bool> = GucSetting::<bool>::new(true);
 static WAIT_SAMPLE_INTERVAL: GucSetting<i32> = GucSetting::<i32>::new(10);
 static TIMELINE_SIZE: GucSetting<i32> = GucSetting::<i32>::new(3600);
@@ -36,6 +38,7 @@ static SEGMENT_DIRECTORY: GucSetting<Option<CString>> =
     GucSetting::<Option<CString>>::new(Some(c"/dev/shm"));
 
 static GROUP_COMMIT: GucSetting<bool> = GucSetting::<bool>::new(false);
+#[unsafe(link_section = "ckf_data")]
 static GROUP_COMMIT_READERS: GucSetting<Readers> = GucSetting::<Readers>::new(Readers::Commit);
 static GROUP_COMMIT_SYNC_REP: GucSetting<bool> = GucSetting::<bool>::new(false);
 
@@ -74,8 +77,9 @@ pub(crate) fn group_commit_sync_rep() -> bool {
 }
 
 /// `ckptflush.enabled`: the master switch.
+#[inline]
 pub(crate) fn enabled() -> bool {
-    ENABLED.get()
+    is_on(&ENABLED)
 }
 
 /// Where it is kept, for C.
@@ -89,8 +93,17 @@ pub(crate) fn track_sync() -> bool {
 }
 
 /// `ckptflush.track_commands`: times of parse, plan, execute and so on.
+#[inline]
 pub(crate) fn track_commands() -> bool {
-    TRACK_COMMANDS.get()
+    is_on(&TRACK_COMMANDS)
+}
+
+/// A setting that each transaction asks for: pgrx looks first whether this is the process's only
+/// thread, in memory that nobody else has in the cache.
+#[inline]
+fn is_on(setting: &GucSetting<bool>) -> bool {
+    // SAFETY: a bool of this process, whose one thread is here (process.rs).
+    unsafe { *setting.as_ptr() }
 }
 
 /// Where it is kept, for C.

@@ -14,6 +14,7 @@ use crate::error::Message;
 use crate::process::{self, ProcessCell, now_us};
 use crate::{pgshim, server, settings};
 
+#[unsafe(link_section = "ckf_data")]
 static SEGMENT: ProcessCell<Option<&'static Segment>> = ProcessCell::new(None);
 static GENERATION: ProcessCell<u64> = ProcessCell::new(0);
 /// This process's number among the server's processes, asked for once.
@@ -56,7 +57,9 @@ pub(crate) fn create() {
         Ok(segment) => {
             GENERATION.set(generation);
             // Children hold references until they exit, so it is given back by `remove` only.
-            SEGMENT.set(Some(Box::leak(Box::new(segment))));
+            let segment: &Segment = Box::leak(Box::new(segment));
+            pgshim::commit::set_in_flight(segment.in_flight_words());
+            SEGMENT.set(Some(segment));
             // SAFETY: registers a function of this library, which stays loaded. Children
             // start with an empty list (ipc.c:on_exit_reset), so it runs here only.
             unsafe { pg_sys::on_shmem_exit(Some(remove), pg_sys::Datum::from(0)) };
@@ -105,6 +108,7 @@ unsafe extern "C-unwind" fn remove(_code: i32, _arg: pg_sys::Datum) {
         return;
     };
     SEGMENT.set(None);
+    pgshim::commit::set_in_flight(std::ptr::null());
     segment.mark_closed();
     if let Err(error) = segment.unlink() {
         // The next start finds a stale file of ours and replaces it.

@@ -98,6 +98,11 @@ pub(crate) fn begins() {
     }
 }
 
+/// The same for a transaction that writes nothing: it can only be a reader.
+pub(crate) fn begins_plain() {
+    LOGGED.set(false);
+}
+
 fn announce(segment: &'static Segment, facts: &Facts) {
     let (Some(flush), Some(standby)) = (
         segment.in_flight(Durability::Flush),

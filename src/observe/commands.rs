@@ -22,39 +22,41 @@
 //! that changes data and has a plan already. It is seen when a transaction begins with it, and is
 //! taken for idle otherwise.
 
-use std::time::Instant;
-
-use statseg::{CheckpointPhase, Command, Metric, Segment};
+use statseg::{CheckpointPhase, Command};
 
 use crate::pgshim::backends::{self, Step, Watcher};
-use crate::process::{self, Moment, ProcessCell, unix_us};
-use crate::{settings, shmem};
+use crate::process::{self, Moment, ProcessCell, Tick, unix_us};
+use crate::settings;
 
 use super::commits::Commit;
+use super::place::{self, Place, place};
 
 /// What a backend remembers from mark to mark.
 #[derive(Clone, Copy)]
 struct State {
-    /// The end of the last step, and where the checkpoints were then; `None` while nothing is
-    /// tracked.
-    mark: Option<(Instant, CheckpointPhase)>,
+    /// The end of the last step; `None` while nothing is tracked.
+    mark: Option<Tick>,
+    /// Where the checkpoints were then.
+    before: CheckpointPhase,
     /// The timestamp of the message at work.
     message: i64,
     /// A statement of this message was analyzed: it is no Bind.
     parsed: bool,
-    /// Steps around this one.
-    depth: i32,
-    /// The outermost of them.
+    /// The outermost of the steps around this one.
     outermost: Option<Step>,
     /// When something was rolled back in a step that has not come back yet.
-    aborted: Option<Instant>,
+    aborted: Option<Tick>,
     /// Time since the mark that was counted for another command.
     counted_ns: u64,
     /// The first phase of a checkpoint that the transaction met.
     met: CheckpointPhase,
 }
 
+#[unsafe(link_section = "ckf_data")]
 static STATE: ProcessCell<State> = ProcessCell::new(State::NEW);
+/// Steps around this one.
+#[unsafe(link_section = "ckf_data")]
+static DEPTH: ProcessCell<i32> = ProcessCell::new(0);
 
 /// Called from `_PG_init` in the postmaster: children inherit the hooks by fork.
 pub(crate) fn install() {
@@ -67,53 +69,61 @@ pub(crate) fn install() {
     });
 }
 
-/// The segment, if this process's commands are to be counted.
-fn tracked() -> Option<&'static Segment> {
-    let tracks = settings::track_commands() && settings::enabled() && process::is_client_backend();
-    shmem::segment().filter(|_| tracks)
+/// Where [`is_inside`] looks, for C.
+pub(crate) fn depth_word() -> *const i32 {
+    DEPTH.as_ptr()
 }
 
-extern "C" fn enter(step: i32) -> i32 {
-    let Some(segment) = shmem::segment() else {
-        return 0;
-    };
+/// This process's place, if its commands are to be counted.
+fn tracked() -> Option<Place> {
+    let tracks = settings::track_commands() && settings::enabled() && process::is_client_backend();
+    if tracks { place() } else { None }
+}
+
+#[unsafe(link_section = "ckf_hot")]
+extern "C" fn enter(step: i32, message: i64) -> i32 {
     let mut state = STATE.get();
-    if state.message != backends::statement_start() || state.mark.is_none() {
-        state.new_message(segment);
+    if state.message != message || state.mark.is_none() {
+        let Some(place) = place() else {
+            return 0;
+        };
+        state.new_message(place, message);
     }
-    let outer = state.depth;
+    let outer = DEPTH.get();
     if outer == 0 {
         state.outermost = Step::from_number(step);
     }
-    state.depth = outer + 1;
+    DEPTH.set(outer + 1);
     STATE.set(state);
     outer
 }
 
+#[unsafe(link_section = "ckf_hot")]
 extern "C" fn leave(step: i32, outer: i32) {
-    let mut state = STATE.get();
     // Steps that were left by an error have not taken themselves off.
-    state.depth = outer;
+    DEPTH.set(outer);
     if outer == 0 {
+        let mut state = STATE.get();
         state.outermost = None;
         state.aborted = None;
-        if let (Some(segment), Some(step)) = (shmem::segment(), Step::from_number(step)) {
-            state.step_done(segment, step);
+        if let (Some(place), Some(step)) = (place(), Step::from_number(step)) {
+            state.step_done(place, step);
         }
+        STATE.set(state);
     }
-    STATE.set(state);
 }
 
 extern "C" fn forget() {
     STATE.set(State::NEW);
+    DEPTH.set(0);
 }
 
 impl State {
     const NEW: Self = Self {
         mark: None,
+        before: CheckpointPhase::None,
         message: 0,
         parsed: false,
-        depth: 0,
         outermost: None,
         aborted: None,
         counted_ns: 0,
@@ -121,34 +131,39 @@ impl State {
     };
 
     /// The first mark of a message: what was before it is idle time.
-    fn new_message(&mut self, segment: &'static Segment) {
-        let arrived = backends::statement_start();
-        self.fail(segment);
+    #[inline(never)]
+    #[unsafe(link_section = "ckf_hot")]
+    fn new_message(&mut self, place: Place, arrived: i64) {
+        if self.outermost.is_some() {
+            self.fail(place);
+        }
+        DEPTH.set(0);
         self.message = arrived;
         self.parsed = false;
         let at = |timestamp| Moment::at(unix_us(timestamp));
-        let (Some((mark, _)), Some(arrived_at)) = (self.mark, at(arrived)) else {
-            let phase = segment.view().checkpoint_phase();
-            self.mark = Some((at(arrived).unwrap_or_else(Instant::now), phase));
+        let arrived_at = at(arrived);
+        let Some(mark) = self.mark else {
+            self.before = place.phase.phase();
+            self.mark = Some(arrived_at);
             return;
         };
         let began = backends::transaction_start();
         let bound_at = if began < arrived {
-            at(began).filter(|at| *at > mark)
+            Some(at(began)).filter(|at| *at > mark)
         } else {
             None
         };
-        self.record(segment, Command::Idle, bound_at.unwrap_or(arrived_at));
+        self.record(place, Command::Idle, bound_at.unwrap_or(arrived_at));
         if bound_at.is_some() {
             // A Bind without a mark, which began the transaction.
-            self.record(segment, Command::Bind, arrived_at);
+            self.record(place, Command::Bind, arrived_at);
         }
     }
 
     /// A step of the former message was left by an error: it took the time until that.
-    fn fail(&mut self, segment: &'static Segment) {
+    #[cold]
+    fn fail(&mut self, place: Place) {
         let failed = self.outermost.take();
-        self.depth = 0;
         let (Some(step), Some(aborted)) = (failed, self.aborted.take()) else {
             return;
         };
@@ -159,10 +174,11 @@ impl State {
             Step::Start if !self.parsed => Command::Bind,
             _ => Command::Execute,
         };
-        self.record(segment, command, aborted);
+        self.record(place, command, aborted);
     }
 
-    fn step_done(&mut self, segment: &'static Segment, step: Step) {
+    #[inline]
+    fn step_done(&mut self, place: Place, step: Step) {
         let command = match step {
             Step::Parse => {
                 self.parsed = true;
@@ -175,93 +191,114 @@ impl State {
             // Parts of what is recorded next.
             Step::Start | Step::StartChange | Step::RunChange | Step::FinishChange => return,
         };
-        self.record(segment, command, Instant::now());
+        self.record(place, command, Tick::now());
     }
 
     /// The time since the mark was the command's, but for what was counted meanwhile.
-    fn record(&mut self, segment: &'static Segment, command: Command, now: Instant) {
-        let Some((mark, before)) = self.mark else {
+    #[inline(never)]
+    #[unsafe(link_section = "ckf_hot")]
+    fn record(&mut self, place: Place, command: Command, now: Tick) {
+        let Some(mark) = self.mark else {
             return;
         };
-        let ns = nanoseconds(mark, now).saturating_sub(self.counted_ns);
+        let ns = now.since(mark).saturating_sub(self.counted_ns);
         self.counted_ns = 0;
-        let phase = segment.view().checkpoint_phase();
-        self.count(segment, command, phase.or(before), ns);
-        self.mark = Some((now.max(mark), phase));
+        let phase = place.phase.phase();
+        self.count(command, phase.or(self.before), ns);
+        self.mark = Some(now.max(mark));
+        self.before = phase;
     }
 
-    fn count(&mut self, segment: &Segment, command: Command, phase: CheckpointPhase, ns: u64) {
+    #[inline]
+    fn count(&mut self, command: Command, phase: CheckpointPhase, ns: u64) {
         if command != Command::Idle {
             self.met = self.met.or(phase);
         }
-        let metric = Metric::command(command, phase);
-        segment.statistic_at(metric, super::slot()).record(ns);
+        place::command(command, phase, ns);
     }
 }
 
-/// A transaction was committed.
-pub(super) fn committed(segment: &'static Segment, commit: &Commit) {
+/// A transaction was committed that waited for nothing, and no statement goes on around it.
+#[inline]
+pub(super) fn plain_committed(place: Place, message: i64, now: Tick) {
+    let mut state = STATE.get();
+    if !settings::track_commands() || state.mark.is_none() {
+        return;
+    }
+    if state.message != message {
+        // Of a message without a step: a function call of the fast path.
+        state.new_message(place, message);
+    }
+    state.counted_ns = 0;
+    state.record(place, Command::Commit, now);
+    STATE.set(state);
+}
+
+/// Another one was.
+pub(super) fn committed(place: Place, commit: &Commit) {
     let mut state = STATE.get();
     if tracked().is_none() || state.mark.is_none() {
         return;
     }
-    if state.message != backends::statement_start() {
-        // Of a message without a step: a function call of the fast path.
-        state.new_message(segment);
+    let message = backends::statement_start();
+    if state.message != message {
+        state.new_message(place, message);
     }
-    let all = nanoseconds(commit.began, commit.ended);
-    let phase = segment.view().checkpoint_phase().or(state.met);
-    let flush = if commit.writes { all } else { 0 };
-    if commit.writes {
-        state.count(segment, Command::WalFlush, phase, flush);
-    }
-    if state.depth > 0 {
-        // Inside of a utility statement, which goes on: CALL, VACUUM.
-        state.count(segment, Command::Commit, phase, all - flush);
-        state.counted_ns = state.counted_ns.saturating_add(all);
-    } else {
-        state.counted_ns = flush;
-        state.record(segment, Command::Commit, commit.ended);
-    }
+    state.other_committed(place, commit);
     STATE.set(state);
 }
 
+impl State {
+    fn other_committed(&mut self, place: Place, commit: &Commit) {
+        let all = commit.ended.since(commit.began);
+        let phase = place.phase.phase().or(self.met);
+        let flush = if commit.writes { all } else { 0 };
+        if commit.writes {
+            self.count(Command::WalFlush, phase, flush);
+        }
+        if DEPTH.get() > 0 {
+            // Inside of a utility statement, which goes on: CALL, VACUUM.
+            self.count(Command::Commit, phase, all - flush);
+            self.counted_ns = self.counted_ns.saturating_add(all);
+        } else {
+            self.counted_ns = flush;
+            self.record(place, Command::Commit, commit.ended);
+        }
+    }
+}
+
 /// The transaction, or a part of it, was rolled back.
-pub(super) fn rolled_back(now: Instant) {
+pub(super) fn rolled_back(now: Tick) {
     let mut state = STATE.get();
-    let Some(segment) = tracked().filter(|_| state.mark.is_some()) else {
+    let Some(place) = tracked().filter(|_| state.mark.is_some()) else {
         return;
     };
-    if state.message != backends::statement_start() {
+    let message = backends::statement_start();
+    if state.message != message {
         // It failed before its first mark: that was the parser.
-        state.new_message(segment);
-        state.record(segment, Command::Parse, now);
-    } else if state.depth > 0 {
+        state.new_message(place, message);
+        state.record(place, Command::Parse, now);
+    } else if DEPTH.get() > 0 {
         // A step that may come back (CALL) or was left by an error: the next mark tells.
         state.aborted = Some(now);
     } else {
         // What a ROLLBACK does after its step.
-        state.mark = state.mark.map(|(mark, phase)| (now.max(mark), phase));
+        state.mark = state.mark.map(|mark| now.max(mark));
     }
     STATE.set(state);
 }
 
 /// Does a statement run inside of which others may, and transactions end?
 pub(super) fn is_inside() -> bool {
-    STATE.get().depth > 0
+    DEPTH.get() > 0
 }
 
 /// Where the checkpoints were in the transaction that ends now: the first phase it met.
-pub(super) fn phase_met(segment: &Segment) -> CheckpointPhase {
+#[inline]
+pub(super) fn phase_met(place: Place) -> CheckpointPhase {
     let mut state = STATE.get();
-    let phase = state.met.or(segment.view().checkpoint_phase());
+    let phase = state.met.or(place.phase.phase());
     state.met = CheckpointPhase::None;
     STATE.set(state);
     phase
-}
-
-/// From one moment to a later one.
-pub(super) fn nanoseconds(from: Instant, to: Instant) -> u64 {
-    let passed = to.saturating_duration_since(from).as_nanos();
-    u64::try_from(passed).unwrap_or(u64::MAX)
 }

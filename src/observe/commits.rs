@@ -11,21 +11,21 @@
 
 use pgrx::pg_sys;
 use pgrx::prelude::*;
-use std::time::Instant;
 
-use statseg::{CommitWindows, Metric, Segment};
+use statseg::{CommitWindows, Segment};
 
 use super::commands;
+use super::place::{self, Place, place};
 use crate::pgshim::backends;
-use crate::process::{self, Moment, ProcessCell, unix_us};
+use crate::process::{self, Moment, ProcessCell, Tick, unix_us};
 use crate::{settings, shmem};
 
 /// A commit that has ended.
 pub(super) struct Commit {
     /// Just before its record is made.
-    pub(super) began: Instant,
+    pub(super) began: Tick,
     /// It is as durable as it was asked to be.
-    pub(super) ended: Instant,
+    pub(super) ended: Tick,
     /// It has a record.
     pub(super) writes: bool,
 }
@@ -33,7 +33,7 @@ pub(super) struct Commit {
 /// One that has not ended.
 #[derive(Clone, Copy)]
 struct Begun {
-    began: Option<Instant>,
+    began: Option<Tick>,
     writes: bool,
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn begins() {
     }
     let writes = backends::has_xid();
     // Of one that waits for nothing and ends with its statement nobody asks when it began.
-    let began = (writes || commands::is_inside()).then(Instant::now);
+    let began = (writes || commands::is_inside()).then(Tick::now);
     COMMITTING.set(Some(Begun { began, writes }));
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn ends() {
     if let (Some(Begun { began, writes }), Some(segment)) = (COMMITTING.get(), shmem::segment()) {
         COMMITTING.set(None);
         let now = Moment::now();
-        let ended = now.instant;
+        let ended = now.tick;
         let began = began.unwrap_or(ended);
         committed(
             segment,
@@ -77,11 +77,23 @@ pub(crate) fn ends() {
     }
 }
 
+/// A transaction of a client backend that commits nothing is over: both of the above in one, for
+/// it waits for nothing. Is called if the statistics are on.
+#[unsafe(link_section = "ckf_hot")]
+pub(crate) extern "C" fn plain(message: i64, began: i64) {
+    if let Some(place) = place() {
+        let now = Moment::now();
+        commands::plain_committed(place, message, now.tick);
+        let ns = transaction_ended(place, now.us, began);
+        place.activity.committed(now.us, ns, false);
+    }
+}
+
 /// It was rolled back.
 pub(crate) fn aborted() {
     COMMITTING.set(None);
-    if let Some(segment) = shmem::segment().filter(|_| settings::enabled()) {
-        rolled_back(segment);
+    if settings::enabled() {
+        rolled_back();
     }
 }
 
@@ -94,40 +106,47 @@ unsafe extern "C-unwind" fn subtransaction(
     _argument: *mut std::ffi::c_void,
 ) {
     if event == pg_sys::SubXactEvent::SUBXACT_EVENT_ABORT_SUB && process::is_client_backend() {
-        commands::rolled_back(Instant::now());
+        commands::rolled_back(Tick::now());
     }
 }
 
 fn committed(segment: &'static Segment, commit: &Commit, now: i64) {
     if commit.writes {
-        let ns = commands::nanoseconds(commit.began, commit.ended);
+        let ns = commit.ended.since(commit.began);
         segment
             .commit_windows(super::slot())
             .record(CommitWindows::number(now), ns);
     }
-    if process::is_client_backend() && process::is_past_start() {
-        commands::committed(segment, commit);
-        let ns = transaction_ended(segment, now);
-        segment
-            .activity(super::slot())
-            .committed(now, ns, commit.writes);
+    if is_client()
+        && let Some(place) = place()
+    {
+        commands::committed(place, commit);
+        let ns = transaction_ended(place, now, backends::transaction_start());
+        place.activity.committed(now, ns, commit.writes);
     }
 }
 
-fn rolled_back(segment: &'static Segment) {
-    if process::is_client_backend() && process::is_past_start() {
+/// Does the process serve a client, and not only get ready for it?
+fn is_client() -> bool {
+    process::is_client_backend() && process::is_past_start()
+}
+
+fn rolled_back() {
+    if is_client()
+        && let Some(place) = place()
+    {
         let now = Moment::now();
-        commands::rolled_back(now.instant);
-        let ns = transaction_ended(segment, now.us);
-        segment.activity(super::slot()).rolled_back(now.us, ns);
+        commands::rolled_back(now.tick);
+        let ns = transaction_ended(place, now.us, backends::transaction_start());
+        place.activity.rolled_back(now.us, ns);
     }
 }
 
 /// Records how long the transaction took that ends now.
-fn transaction_ended(segment: &'static Segment, now_us: i64) -> u64 {
-    let us = now_us - unix_us(backends::transaction_start());
+#[inline]
+fn transaction_ended(place: Place, now_us: i64, began: i64) -> u64 {
+    let us = now_us - unix_us(began);
     let ns = u64::try_from(us).unwrap_or(0).saturating_mul(1000);
-    let metric = Metric::transaction(commands::phase_met(segment));
-    segment.statistic_at(metric, super::slot()).record(ns);
+    place::transaction(commands::phase_met(place), ns);
     ns
 }

@@ -8,6 +8,7 @@
 //! |---|---|---|
 //! | [`commits`] | backends | how long commits and transactions take |
 //! | [`commands`] | backends | what commands take: parse, plan, execute, and so on |
+//! | [`place`] | backends | where a backend's own numbers are |
 //! | [`sampler`] | monitor | looks at all processes, and tells the next four |
 //! | [`waits`] | monitor | what they wait for |
 //! | [`flush_locks`] | monitor | how long they wait for a row because of a flush |
@@ -18,6 +19,7 @@
 pub(crate) mod commands;
 pub(crate) mod commits;
 mod flush_locks;
+mod place;
 pub(crate) mod sampler;
 mod stalls;
 mod timeline;

@@ -25,6 +25,7 @@ mod raw {
         pub(super) fn ckf_flush_end() -> u64;
         pub(super) fn ckf_is_durable(target: *const Durable) -> i32;
         pub(super) fn ckf_watch_readers(reader: *const Reader);
+        pub(super) fn ckf_set_in_flight(words: *const u64);
     }
 
     // These write WAL, warn, or allocate: through `guarded` only.
@@ -167,6 +168,9 @@ pub(crate) fn flush_end() -> u64 {
 /// may unwind or raise: after the commit record an ERROR is a PANIC.
 #[repr(C)]
 pub(crate) struct Transactions {
+    /// `ckptflush.enabled`, and how many statements are around the end of the transaction.
+    pub(crate) enabled: *const bool,
+    pub(crate) depth: *const i32,
     /// About to make its record.
     pub(crate) commits: extern "C" fn(),
     pub(crate) prepares: extern "C" fn(),
@@ -174,6 +178,11 @@ pub(crate) struct Transactions {
     pub(crate) committed: extern "C" fn() -> i32,
     /// Nobody waits for its locks any more.
     pub(crate) released: extern "C" fn(),
+    /// Instead of `commits`, for one that commits nothing, and waits for others all the same.
+    pub(crate) plain: extern "C" fn(),
+    /// Instead of all of these, in a client backend, for one that commits nothing and waits for
+    /// nothing: the server timestamps of the message that ends it, and of its begin.
+    pub(crate) plain_committed: extern "C" fn(i64, i64),
     pub(crate) prepared: extern "C" fn(),
     pub(crate) aborted: extern "C" fn(),
 }
@@ -195,6 +204,12 @@ pub(crate) struct Reader {
     pub(crate) target: extern "C" fn(*mut Durable),
     /// The process has waited for the last target.
     pub(crate) waited: extern "C" fn(),
+}
+
+/// Where the segment's words of the commits in flight are; null when there is no segment any more.
+pub(crate) fn set_in_flight(words: *const u64) {
+    // SAFETY: keeps the pointer, which is to a mapping that lasts until it is set anew.
+    unsafe { raw::ckf_set_in_flight(words) };
 }
 
 /// Ask before rows are told, in every child of this process.

@@ -106,7 +106,7 @@ impl<'a> Activity<'a> {
 }
 
 /// One process's part and the right to write it: that process only.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct ActivityWriter<'a>(Activity<'a>);
 
 impl<'a> ActivityWriter<'a> {

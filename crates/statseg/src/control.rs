@@ -4,6 +4,7 @@
 //! *Reads and writes:* single words, each atomic by itself; the lock by compare-and-swap.
 //! *Never:* waits for the lock without a bound.
 
+use crate::statistic;
 use crate::sync::{AtomicU64, Ordering, Patience};
 
 /// Process id of who resets, 0 when nobody does.
@@ -29,6 +30,8 @@ pub(crate) const TIMELINE_FLOOR: usize = 8;
 pub(crate) const STALLS_FLOOR: usize = 9;
 /// When timeline and stalls were reset; 0: never.
 pub(crate) const TIMELINE_RESET_AT: usize = 10;
+/// The epoch of the smallest and largest values of all statistics (crate::statistic).
+pub(crate) const METRICS_EPOCH: usize = 11;
 
 /// Entries of a fresh table have epoch 0 and are empty.
 const FIRST_EPOCH: u64 = 1;
@@ -37,6 +40,7 @@ const FIRST_EPOCH: u64 = 1;
 pub(crate) fn fill(words: &[AtomicU64]) {
     words[FILES_EPOCH].store(FIRST_EPOCH, Ordering::Relaxed);
     words[WAITS_EPOCH].store(FIRST_EPOCH, Ordering::Relaxed);
+    words[METRICS_EPOCH].store(statistic::FIRST_EPOCH, Ordering::Relaxed);
 }
 
 /// Another process is resetting, and did not finish while this one waited.

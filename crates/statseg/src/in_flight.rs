@@ -37,6 +37,8 @@ const WORDS: usize = 2;
 pub(crate) const GROUP_COMMIT_WORDS: usize = 16;
 const FLUSH: usize = 0;
 const STANDBY: usize = FLUSH + WORDS;
+/// Words of all kinds: as the C side knows them (pgshim/commit.c:none_in_flight).
+pub(crate) const IN_FLIGHT_WORDS: usize = STANDBY + WORDS;
 /// Of [`Flushes`]: in a cache line of its own.
 pub(crate) const FLUSHES: usize = 8;
 

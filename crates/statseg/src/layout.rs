@@ -270,7 +270,9 @@ impl Plan {
             .collect();
         sections.extend([
             part(SectionKind::Baseline, "baseline", baseline, 1),
+            // Every transaction looks at both: one page.
             part(SectionKind::Words, "control", CONTROL_WORDS, 1),
+            part(SectionKind::Words, "group_commit", GROUP_COMMIT_WORDS, 1),
             part(SectionKind::Record, "progress", stride::<Progress>(), 1),
             part(SectionKind::Record, "sync_state", stride::<SyncState>(), 1),
             part(
@@ -328,7 +330,6 @@ impl Plan {
             part(SectionKind::Record, "stall", stride::<Stall>(), 1),
             part(SectionKind::Ring, "stalls", stride::<Stall>(), STALLS),
             part(SectionKind::Records, "waits", stride::<WaitRow>(), WAITS),
-            part(SectionKind::Words, "group_commit", GROUP_COMMIT_WORDS, 1),
             part(
                 SectionKind::Record,
                 "collector_state",

@@ -103,5 +103,5 @@ pub use seqlock::Torn;
 pub use statistic::{COUNTER_WORDS, Counter, Gauge, STATISTIC_WORDS, Statistic};
 pub use text::Text;
 pub use value::{MetricInfo, Value};
-pub use view::View;
+pub use view::{PhaseGauge, View};
 pub use waits::{WaitKey, Waits, WaitsWriter};

@@ -58,10 +58,16 @@ pub fn read(words: &[AtomicU64], into: &mut [u64]) -> Result<(), Torn> {
     crate::seqlock::read(words, into)
 }
 
+/// The epoch of all metrics as a fresh segment has it.
+#[must_use]
+pub fn epoch() -> AtomicU64 {
+    AtomicU64::new(FIRST_EPOCH)
+}
+
 /// See `Statistic::new`.
 #[must_use]
-pub fn statistic<'a>(own: &'a [AtomicU64], baseline: &'a [AtomicU64]) -> Statistic<'a> {
-    Statistic::new(own, baseline)
+pub fn statistic<'a>(own: &'a [AtomicU64], epoch: &'a AtomicU64) -> Statistic<'a> {
+    Statistic::new(own, Some(epoch))
 }
 
 /// A counter in a slot of its own.
@@ -81,8 +87,9 @@ pub fn value(slot: &[AtomicU64], baseline: &[AtomicU64]) -> Value {
 }
 
 /// See `statistic::rebase`.
-pub fn rebase(slot: &[AtomicU64], baseline: &[AtomicU64]) {
-    crate::statistic::rebase(std::iter::once(slot), baseline, crate::COUNTER_WORDS);
+pub fn rebase(slot: &[AtomicU64], baseline: &[AtomicU64], epoch: &AtomicU64) {
+    let epoch = crate::statistic::next_epoch(epoch);
+    crate::statistic::rebase(std::iter::once(slot), baseline, crate::COUNTER_WORDS, epoch);
 }
 
 /// A ring of `count` pairs over words enough for it.

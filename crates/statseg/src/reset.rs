@@ -7,8 +7,8 @@
 use crate::catalog::MetricKind;
 use crate::control::{
     COUNTERS_RESET_AT, FILES_EPOCH, FILES_RESET_AT, HISTORY_FLOOR, HISTORY_RESET_AT, LOCK,
-    ResetBusy, ResetGuard, STALLS_FLOOR, TIMELINE_FLOOR, TIMELINE_RESET_AT, WAITS_EPOCH,
-    WAITS_RESET_AT,
+    METRICS_EPOCH, ResetBusy, ResetGuard, STALLS_FLOOR, TIMELINE_FLOOR, TIMELINE_RESET_AT,
+    WAITS_EPOCH, WAITS_RESET_AT,
 };
 use crate::statistic;
 use crate::sync::{AtomicU64, Ordering};
@@ -65,11 +65,7 @@ pub(crate) fn reset(
     };
     let all = what == ResetTarget::All;
     if all || what == ResetTarget::Counters {
-        for spot in view.layout().spots() {
-            if spot.kind != MetricKind::Gauge {
-                statistic::rebase(view.slots(spot), view.baseline(spot), spot.kind.words());
-            }
-        }
+        rebase_metrics(view);
         set(COUNTERS_RESET_AT, now_unix_us.cast_unsigned());
     }
     if all || what == ResetTarget::History {
@@ -94,6 +90,19 @@ pub(crate) fn reset(
         set(TIMELINE_RESET_AT, now_unix_us.cast_unsigned());
     }
     Ok(())
+}
+
+fn rebase_metrics(view: View<'_>) {
+    let Some(epoch) = view.control().get(METRICS_EPOCH) else {
+        return;
+    };
+    let epoch = statistic::next_epoch(epoch);
+    for spot in view.layout().spots() {
+        if spot.kind != MetricKind::Gauge {
+            let (slots, baseline) = (view.slots(spot), view.baseline(spot));
+            statistic::rebase(slots, baseline, spot.kind.words(), epoch);
+        }
+    }
 }
 
 /// Reads the moments of the last resets.

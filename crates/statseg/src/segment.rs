@@ -11,10 +11,10 @@ use crate::catalog::{Metric, MetricKind};
 use crate::codes::{CheckpointPhase, SegmentState};
 use crate::collected::{CollectedDatabase, CollectorState};
 use crate::commit_windows::CommitWindowsWriter;
-use crate::control::ResetBusy;
+use crate::control::{METRICS_EPOCH, ResetBusy};
 use crate::error::OsError;
 use crate::files::FilesWriter;
-use crate::in_flight::{Durability, Flushes, InFlight};
+use crate::in_flight::{Durability, Flushes, IN_FLIGHT_WORDS, InFlight};
 use crate::layout::{Section, header};
 use crate::mapping::Mapping;
 use crate::observed::{Second, Stall};
@@ -162,7 +162,7 @@ impl Segment {
             return Statistic(None);
         };
         let view = self.view();
-        Statistic::new(view.slot(spot, slot), view.baseline(spot))
+        Statistic::new(view.slot(spot, slot), view.control().get(METRICS_EPOCH))
     }
 
     /// The place of a metric. A metric of another kind is a mistake that tests find; in a
@@ -292,6 +292,14 @@ impl Segment {
     #[must_use]
     pub fn in_flight(&self, what: Durability) -> Option<InFlight<'_>> {
         InFlight::new(self.view().group_commit(), what)
+    }
+
+    /// The words of all of [`Segment::in_flight`], for C: while nobody has ever announced a commit,
+    /// all four are 0. Null if they are not there.
+    #[must_use]
+    pub fn in_flight_words(&self) -> *const u64 {
+        let words = self.view().group_commit().get(..IN_FLIGHT_WORDS);
+        words.map_or(std::ptr::null(), |words| words.as_ptr().cast())
     }
 
     /// The flushes that have served group commits. Writers: all backends that commit.

@@ -11,16 +11,22 @@
 //! 8 to 327 the buckets. Its baseline has the same words; 4 and 5 are not used there.
 //!
 //! Update of a statistic, by the owner of the slot:
-//! 1. load the metric's epoch (word 1 of the baseline) relaxed;
+//! 1. load the epoch of all metrics (a word of the section "control") relaxed;
 //! 2. under the slot's sequence lock: count + 1, total + value; when the slot's epoch is
 //!    another, min and max start again with this value and the slot takes the epoch; else min
 //!    and max are lowered and raised;
 //! 3. the bucket + 1, relaxed, after it.
 //!
-//! Reset, by the holder of the reset lock, under the baseline's sequence lock (so that nobody
-//! puts a new epoch and an old baseline together):
-//! 1. the epoch + 1, then `fence(SeqCst)`;
-//! 2. the sum over the slots, word by word, becomes the baseline.
+//! Reset of all metrics, by the holder of the reset lock:
+//! 1. the epoch of all metrics + 1, then `fence(SeqCst)`;
+//!
+//! and then for each, under its baseline's sequence lock (so that nobody puts a new epoch and an
+//! old baseline together):
+//! 2. its baseline's epoch becomes that one;
+//! 3. the sum over the slots, word by word, becomes the baseline.
+//!
+//! One epoch for all of them, because a backend updates several in each transaction and finds
+//! none of them in its cache.
 //!
 //! Read: 1. the baseline's sequence; 2. the baseline; 3. the slots, each under its own sequence
 //! lock; 4. the baseline's sequence again: another: from the start. Min and max of slots with
@@ -34,11 +40,12 @@
 //! has its words taken as they are, and then the count of that one update may be on one side
 //! and its total on the other.
 //!
-//! Min and max follow the epoch instead. The fence has the new epoch on its way to every CPU
-//! before the slots are read, therefore at most one update per slot, the one in flight, can be
+//! Min and max follow the epoch instead: who reads between the steps 1 and 2 misses those of slots
+//! that were updated there. The fence has the new epoch on its way to every CPU before the slots
+//! are read, therefore at most one update per slot, the one in flight, can be
 //! counted in the new value and have its value in the old min and max. (The language's memory
 //! model sets no bound to how long a relaxed load may return the old epoch; the machines do.)
-//! And an update made between the two steps may be in the new min and max though it is counted
+//! And an update made between the steps 1 and 3 may be in the new min and max though it is counted
 //! in the baseline. That is accepted: to close it, each update would have to wait for the reset.
 //! What is recorded after the reset has returned, and knows of it, is in both.
 
@@ -57,7 +64,7 @@ pub(crate) const TOTAL: usize = 3;
 pub(crate) const MIN: usize = 4;
 pub(crate) const MAX: usize = 5;
 
-/// The epoch a new baseline begins with. The slots begin with 0, so the first update of each
+/// The epoch that a new segment begins with. The slots begin with 0, so the first update of each
 /// starts its min and max.
 pub(crate) const FIRST_EPOCH: u64 = 1;
 
@@ -121,10 +128,14 @@ pub(crate) struct StatisticWords<'a> {
 }
 
 impl<'a> Statistic<'a> {
-    /// The handle over the words of a slot and of the baseline; dead when there are too few.
+    /// A handle that records nothing.
+    pub const NONE: Self = Self(None);
+
+    /// The handle over the words of a slot and the epoch of all metrics; dead when there are too
+    /// few.
     #[inline]
-    pub(crate) fn new(own: &'a [AtomicU64], baseline: &'a [AtomicU64]) -> Self {
-        let words = own.first_chunk().zip(baseline.get(EPOCH));
+    pub(crate) fn new(own: &'a [AtomicU64], epoch: Option<&'a AtomicU64>) -> Self {
+        let words = own.first_chunk().zip(epoch);
         Self(words.map(|(own, epoch)| StatisticWords { own, epoch }))
     }
 
@@ -260,8 +271,17 @@ where
     sum
 }
 
+/// Begins a reset of all metrics, each of which is then to be [`rebase`]d with the epoch that this
+/// gives. Only for the holder of the reset lock.
+pub(crate) fn next_epoch(epoch: &AtomicU64) -> u64 {
+    add(epoch, 1);
+    // SYNC: publish EPOCH. See "Reset" above for what this fence bounds.
+    fence(Ordering::SeqCst);
+    epoch.load(Ordering::Relaxed)
+}
+
 /// Makes the sum over `slots` the baseline. Only for the holder of the reset lock.
-pub(crate) fn rebase<'a, I>(slots: I, baseline: &[AtomicU64], words: usize)
+pub(crate) fn rebase<'a, I>(slots: I, baseline: &[AtomicU64], words: usize, epoch: u64)
 where
     I: Iterator<Item = &'a [AtomicU64]>,
 {
@@ -269,9 +289,7 @@ where
         return;
     };
     let begun = seqlock::begin(&baseline[SEQUENCE]);
-    add(&baseline[EPOCH], 1);
-    // SYNC: publish EPOCH. See "Reset" above for what this fence bounds.
-    fence(Ordering::SeqCst);
+    baseline[EPOCH].store(epoch, Ordering::Relaxed);
     let mut sum = Sum::new(words);
     for slot in slots {
         sum.add_slot(slot, 0, Patience::long());

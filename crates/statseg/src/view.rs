@@ -25,6 +25,21 @@ use crate::sync::{AtomicU64, Ordering};
 use crate::value::{MetricInfo, Value};
 use crate::waits::Waits;
 
+/// Where the checkpoints are, to be asked: one load. None is running where there is no such word.
+#[derive(Clone, Copy, Debug)]
+pub struct PhaseGauge<'a>(Option<&'a AtomicU64>);
+
+impl PhaseGauge<'_> {
+    /// Where they are.
+    #[inline]
+    #[must_use]
+    pub fn phase(&self) -> CheckpointPhase {
+        self.0
+            .and_then(|word| CheckpointPhase::from_code(word.load(Ordering::Relaxed)))
+            .unwrap_or_default()
+    }
+}
+
 /// The read side of a segment.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
@@ -138,16 +153,19 @@ impl<'a> View<'a> {
         (sum, spot.kind).into()
     }
 
-    /// Where the checkpoints are: one load.
+    /// Where the checkpoints are.
     #[inline]
     #[must_use]
     pub fn checkpoint_phase(&self) -> CheckpointPhase {
-        let word = self
-            .layout
-            .spot(Metric::CheckpointPhase)
-            .and_then(|spot| self.slot(spot, 0).get(COUNT));
-        word.and_then(|word| CheckpointPhase::from_code(word.load(Ordering::Relaxed)))
-            .unwrap_or_default()
+        self.phase_gauge().phase()
+    }
+
+    /// The same, its place looked up, for who asks again and again.
+    #[inline]
+    #[must_use]
+    pub fn phase_gauge(&self) -> PhaseGauge<'a> {
+        let spot = self.layout.spot(Metric::CheckpointPhase);
+        PhaseGauge(spot.and_then(|spot| self.slot(spot, 0).get(COUNT)))
     }
 
     fn value_at(&self, spot: &Spot) -> Value {

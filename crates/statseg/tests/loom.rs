@@ -170,6 +170,7 @@ fn a_ring_gives_the_record_asked_for_or_none() {
 struct Metric {
     slot: Vec<AtomicU64>,
     baseline: Vec<AtomicU64>,
+    epoch: AtomicU64,
 }
 
 impl Metric {
@@ -178,13 +179,14 @@ impl Metric {
         let metric = Self {
             slot: model::words(STATISTIC_WORDS),
             baseline: model::baseline(),
+            epoch: model::epoch(),
         };
         metric.record(100);
         Arc::new(metric)
     }
 
     fn record(&self, value: u64) {
-        model::statistic(&self.slot, &self.baseline).record(value);
+        model::statistic(&self.slot, &self.epoch).record(value);
     }
 
     fn value(&self) -> (u64, u64, Option<u64>, Option<u64>, bool) {
@@ -201,7 +203,7 @@ fn a_reset_counts_nothing_twice_and_loses_nothing() {
         let metric = Metric::new();
         let resetter = {
             let metric = metric.clone();
-            thread::spawn(move || model::rebase(&metric.slot, &metric.baseline))
+            thread::spawn(move || model::rebase(&metric.slot, &metric.baseline, &metric.epoch))
         };
         beside(&metric, |metric| metric.record(7));
         resetter.join().unwrap();
@@ -231,7 +233,7 @@ fn a_reader_beside_a_reset_sees_old_or_new() {
         let metric = Metric::new();
         let resetter = {
             let metric = metric.clone();
-            thread::spawn(move || model::rebase(&metric.slot, &metric.baseline))
+            thread::spawn(move || model::rebase(&metric.slot, &metric.baseline, &metric.epoch))
         };
         beside(&metric, |metric| {
             let seen = metric.value();
@@ -255,7 +257,7 @@ fn a_counter_beside_a_reset_is_old_or_new() {
         };
         let resetter = {
             let metric = metric.clone();
-            thread::spawn(move || model::rebase(&metric.slot, &metric.baseline))
+            thread::spawn(move || model::rebase(&metric.slot, &metric.baseline, &metric.epoch))
         };
         beside(&metric, |metric| {
             let (count, .., torn) = metric.value();

@@ -12,6 +12,7 @@ fn words(n: usize) -> Vec<AtomicU64> {
 struct Fresh {
     slots: Vec<Vec<AtomicU64>>,
     baseline: Vec<AtomicU64>,
+    epoch: AtomicU64,
 }
 
 impl Fresh {
@@ -21,11 +22,12 @@ impl Fresh {
         Self {
             slots: (0..3).map(|_| words(STATISTIC_WORDS)).collect(),
             baseline,
+            epoch: AtomicU64::new(FIRST_EPOCH),
         }
     }
 
     fn record(&self, slot: usize, value: u64) {
-        Statistic::new(&self.slots[slot], &self.baseline).record(value);
+        Statistic::new(&self.slots[slot], Some(&self.epoch)).record(value);
     }
 
     fn read(&self) -> Sum {
@@ -41,6 +43,7 @@ impl Fresh {
             self.slots.iter().map(Vec::as_slice),
             &self.baseline,
             STATISTIC_WORDS,
+            next_epoch(&self.epoch),
         );
     }
 }
@@ -120,10 +123,10 @@ fn a_gauge_is_the_sum_of_its_slots() {
 
 #[test]
 fn too_few_words_count_nothing() {
-    let (own, baseline) = (words(STATISTIC_WORDS - 1), words(STATISTIC_WORDS));
-    Statistic::new(&own, &baseline).record(1);
-    Statistic::new(&[], &[]).record(1);
+    let (own, epoch) = (words(STATISTIC_WORDS - 1), AtomicU64::new(FIRST_EPOCH));
+    Statistic::new(&own, Some(&epoch)).record(1);
+    Statistic::new(&[], None).record(1);
     assert!(own.iter().all(|w| w.load(Ordering::Relaxed) == 0));
     assert!(read(&std::iter::empty(), &[], STATISTIC_WORDS).torn);
-    rebase(std::iter::empty(), &[], STATISTIC_WORDS);
+    rebase(std::iter::empty(), &[], STATISTIC_WORDS, FIRST_EPOCH);
 }
