@@ -33,13 +33,18 @@ begin($writer, 'UPDATE hot SET n = 1 RETURNING n');
 visible_within($other, 'SELECT n FROM hot', 1) or die 'not visible';
 my $conf = $node->data_dir . '/postgresql.conf';
 PostgreSQL::Test::Utils::append_to_file($conf, "synchronous_standby_names = 'nobody'\n");
+my $offset = -s $node->logfile;
 $node->reload;
-$held->{watch}->query('SELECT pg_sleep(0.5)');
+# The checkpointer says for all whether there are standbys, before it begins with anything else.
+my $checkpoint = session($node);
+begin($checkpoint, 'CHECKPOINT');
+$node->wait_for_log(qr/checkpoint starting/, $offset);
 $held->release;
 ok(waits($writer), 'it waits for a standby that was configured meanwhile');
 is($other->query(q{SELECT wait_event FROM pg_stat_activity WHERE query LIKE 'UPDATE hot SET n = 1%'}), 'SyncRep', 'it waits for the standby');
 $other->query(q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'});
 is(finish($writer), 1, 'a cancel ends the wait');
+finish($checkpoint);
 like($writer->{stderr}, qr/WARNING:  canceling wait for synchronous replication/, 'with the warning that core has');
 
 # The real standby, which answers nothing for a while.
