@@ -217,14 +217,6 @@ none_in_flight(void)
 		__atomic_load_n(&in_flight[3], __ATOMIC_RELAXED) == 0;
 }
 
-/* Does the transaction commit nothing, outside of any statement that goes on? */
-static inline bool
-commits_nothing(void)
-{
-	return XactLastRecEnd == 0 && *transactions.depth == 0 &&
-		!TransactionIdIsValid(GetTopTransactionIdIfAny());
-}
-
 /* A transaction that had nothing to make durable is over: most are, so this is short. */
 static inline void
 plain_committed(void)
@@ -272,7 +264,9 @@ transaction(XactEvent event, void *arg)
 {
 	if (event == XACT_EVENT_PRE_COMMIT)
 	{
-		is_plain = commits_nothing();
+		/* It commits nothing, outside of any statement that goes on. */
+		is_plain = XactLastRecEnd == 0 && *transactions.depth == 0 &&
+			!TransactionIdIsValid(GetTopTransactionIdIfAny());
 		if (!is_plain)
 			transactions.commits();
 	}
