@@ -78,46 +78,67 @@ sub visible_within
 }
 
 # Holds up all flushes of WAL, until release(): a session that flushes sleeps before it for
-# commit_delay, with WALWriteLock, and is stopped in its sleep. wal_writer_delay must be short.
+# commit_delay, with WALWriteLock, and is stopped in its sleep.
 sub hold_flush
 {
 	my ($node) = @_;
-	my $watch = session($node, 'ckptflush.group_commit_readers = relaxed');
-	my $holder = session($node, 'ckptflush.group_commit = off', 'synchronous_commit = local',
-		'commit_siblings = 0', 'commit_delay = 100000');
-	my $pid = $holder->query('SELECT pg_backend_pid()');
+	my @alone = ('ckptflush.group_commit = off', 'synchronous_commit = local');
+	my $self = bless {
+		watch => session($node, 'ckptflush.group_commit_readers = relaxed'),
+		probe => session($node, @alone, 'commit_delay = 0'),
+		holder => session($node, @alone, 'commit_siblings = 0', 'commit_delay = 100000'),
+	};
+	my $pid = $self->{holder}->query('SELECT pg_backend_pid()');
 	foreach my $try (1 .. 100)
 	{
-		$holder->query('BEGIN; CREATE TEMP TABLE held (a int) ON COMMIT DROP');
-		begin($holder, 'COMMIT');
+		$self->{holder}->query('BEGIN; CREATE TEMP TABLE held (a int) ON COMMIT DROP');
+		begin($self->{holder}, 'COMMIT');
 		sleep 0.02 + 0.001 * $try;
+		$self->{pid} = $pid;
 		kill 'STOP', $pid;
-		# Whatever is inserted now stays where it is, if the holder sleeps at the right place. At a
-		# wrong one it may hold a lock that is needed to find out.
-		begin($watch, <<'SQL' =~ s/\s*$//r);
-WITH inserted AS MATERIALIZED (
-	SELECT pg_logical_emit_message(false, 'held', 'up') AS up_to, pg_sleep(0.3))
-SELECT pg_current_wal_flush_lsn() < up_to FROM inserted
-SQL
-		wait_until(1, sub { ended($watch) });
-		my $answered = ended($watch);
-		kill 'CONT', $pid if !$answered;
-		my $held = finish($watch) eq 't' && $answered;
-		return bless { holder => $holder, pid => $pid, watch => $watch } if $held;
-		kill 'CONT', $pid;
-		finish($holder);
+		begin($self->{probe}, "SELECT pg_logical_emit_message(true, 'probe', '')");
+		# Twice: on a slow disk somebody else may have the lock for a while.
+		return $self if $self->is_held && sleep(0.2) && $self->is_held;
+		$self->go_on;
 	}
 	die 'could not hold up a flush';
+}
+
+# Whether another flush waits for the one that is held up. If that was stopped at a wrong place, it
+# does not; or it cannot be found out, for a lock that is needed to do so is held.
+sub is_held
+{
+	my ($self) = @_;
+	my ($watch, $probe) = @$self{qw(watch probe)};
+	my $waits = 0;
+	wait_until(2, sub {
+		begin($watch, <<'SQL' =~ s/\s*$//r);
+SELECT count(*) FROM pg_stat_activity
+WHERE query LIKE 'SELECT pg_logical_emit_message%' AND wait_event_type = 'LWLock' AND wait_event = 'WALWrite'
+SQL
+		$self->{asks} = !wait_until(1, sub { ended($watch) });
+		$waits = $self->{asks} ? 0 : finish($watch);
+		return $self->{asks} || $waits || ended($probe);
+	});
+	return $waits && !ended($probe);
+}
+
+sub go_on
+{
+	my ($self) = @_;
+	kill 'CONT', $self->{pid};
+	$self->{pid} = 0;
+	finish($_) foreach @$self{qw(holder probe)};
+	finish($self->{watch}) if $self->{asks};
+	return;
 }
 
 sub release
 {
 	my ($self) = @_;
 	return if !$self->{pid};
-	kill 'CONT', $self->{pid};
-	$self->{pid} = 0;
-	finish($self->{holder});
-	$_->quit foreach @$self{qw(holder watch)};
+	$self->go_on;
+	$_->quit foreach @$self{qw(holder probe watch)};
 	return;
 }
 
