@@ -55,7 +55,7 @@ sub told
 sub kill_all
 {
 	my $postmaster = (split /\n/, slurp_file($node->data_dir . '/postmaster.pid'))[0];
-	kill 'STOP', $postmaster;
+	freeze($postmaster);
 	my @children = children($node);
 	kill 'KILL', @children;
 	$node->kill9;

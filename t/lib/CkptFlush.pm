@@ -17,7 +17,7 @@ use Test::More;
 use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(new_node logged_checkpoints wait_for_checkpoints wait_for_history major_version
-  ask_for_spread_checkpoint wait_until process_runs memory_directory is_on_tmpfs start_is_refused);
+  ask_for_spread_checkpoint wait_until freeze process_runs memory_directory is_on_tmpfs start_is_refused);
 
 # A started server with the library preloaded and the extension created, and with fsync on, which
 # PostgreSQL::Test::Cluster turns off: without it no file is ever synced. Options:
@@ -80,6 +80,16 @@ sub wait_until
 		usleep(20_000);
 	}
 	return 1;
+}
+
+# Stops a process, and waits until it does nothing any more: a postmaster makes no more children.
+sub freeze
+{
+	my ($pid) = @_;
+	kill 'STOP', $pid or die "could not stop $pid: $!";
+	wait_until(60, sub { slurp_file("/proc/$pid/stat") =~ /\) T/ })
+	  or die "$pid does not stop";
+	return;
 }
 
 # Whether there is such a process; not one that has ended and only waits for its parent to notice.

@@ -58,6 +58,7 @@ sub crash_all
 {
 	my ($node) = @_;
 	my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
+	freeze($postmaster);
 	my @children = split ' ', qx(ps -o pid= --ppid $postmaster);
 	kill 'KILL', $postmaster, @children;
 	$node->{_pid} = undef;
