@@ -89,6 +89,9 @@ impl Timeline {
             field(after.device.as_ref()?).checked_sub(field(before.device.as_ref()?))
         };
         let passed = difference(&after.transactions, &before.transactions);
+        // By the second in which they ended. What has ended between that and this look is in
+        // `passed` too, and must not make a percentile that is above the longest.
+        let longest = view.longest_transaction(second);
         self.segment.timeline().push(&Second {
             at,
             checkpoint_id: progress.active.then_some(progress.checkpoint_id),
@@ -97,8 +100,8 @@ impl Timeline {
             rollbacks: after.ended.rollbacks.saturating_sub(before.ended.rollbacks),
             active_backends: self.active.div_ceil(self.looks.max(1)),
             stalled_ns: after.stalled_ns.saturating_sub(before.stalled_ns),
-            longest_transaction_ns: view.longest_transaction(second),
-            transaction_p99_ns: histogram::percentile(&passed, 0.99, None, None),
+            longest_transaction_ns: longest,
+            transaction_p99_ns: histogram::percentile(&passed, 0.99, None, longest),
             buffers_written: buffers,
             writeback_bytes: after.writeback_bytes.saturating_sub(before.writeback_bytes),
             os_dirty_bytes: flusher.os_dirty_bytes,
