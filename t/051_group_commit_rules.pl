@@ -112,6 +112,10 @@ $session->query('DELETE FROM t WHERE a > 50');
 $node->poll_query_until('postgres', 'SELECT skipped_background > 0 FROM ckpt_stats_group_commit')
   or die 'no autovacuum';
 pass('autovacuum is no group commit');
+$node->safe_psql('postgres', 'ALTER SYSTEM SET autovacuum = off');
+$node->reload;
+$node->poll_query_until('postgres', "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE backend_type LIKE 'autovacuum%')")
+  or die 'autovacuum goes on';
 $session->query('SELECT ckpt_stats_reset()');
 is($session->query('SELECT engaged, skipped_two_phase, stats_reset IS NOT NULL FROM ckpt_stats_group_commit'), '0|0|t', 'counters are reset');
 $node->safe_psql('postgres', 'ALTER SYSTEM SET fsync = off');
