@@ -104,7 +104,7 @@ foreach my $case ([ 'CHECKPOINT', 'syncing' ], [ 'DROP DATABASE victim', 'syncin
 	note sprintf '%s took %.1f s', $statement, time - $began;
 	$session->quit;
 	# A pause or two may have been made before the statement was there.
-	cmp_ok(ask($paused) - $before, '<', 600, "$statement does not wait for pauses, asked for while $phase");
+	cmp_ok(ask($paused) - $before, '<', 400, "$statement does not wait for pauses, asked for while $phase");
 }
 
 # Left alone, they are as long as is allowed and no longer.

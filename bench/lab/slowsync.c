@@ -14,51 +14,46 @@
 #include <stdlib.h>
 #include <time.h>
 
-static long
-microseconds(const char *name)
+/* A call that is delayed: as it is without us, and by how many microseconds. */
+struct call
 {
-	const char *setting = getenv(name);
+	const char *name;
+	const char *setting;
+	int			(*real) (int);
+	long		us;
+};
 
-	return setting ? atol(setting) : 0;
-}
-
-static void
-wait_for(long us)
+static int
+delayed(struct call *call, int fd)
 {
-	if (us > 0)
+	if (!call->real)
 	{
-		struct timespec wait = {us / 1000000, us % 1000000 * 1000};
+		const char *setting = getenv(call->setting);
+
+		call->us = setting ? atol(setting) : 0;
+		call->real = (int (*) (int)) dlsym(RTLD_NEXT, call->name);
+	}
+	if (call->us > 0)
+	{
+		struct timespec wait = {call->us / 1000000, call->us % 1000000 * 1000};
 
 		nanosleep(&wait, NULL);
 	}
+	return call->real(fd);
 }
 
 int
 fdatasync(int fd)
 {
-	static int	(*real) (int);
-	static long us = -1;
+	static struct call call = {"fdatasync", "SLOWSYNC_US"};
 
-	if (us < 0)
-	{
-		us = microseconds("SLOWSYNC_US");
-		real = (int (*) (int)) dlsym(RTLD_NEXT, "fdatasync");
-	}
-	wait_for(us);
-	return real(fd);
+	return delayed(&call, fd);
 }
 
 int
 fsync(int fd)
 {
-	static int	(*real) (int);
-	static long us = -1;
+	static struct call call = {"fsync", "SLOWSYNC_FILES_US"};
 
-	if (us < 0)
-	{
-		us = microseconds("SLOWSYNC_FILES_US");
-		real = (int (*) (int)) dlsym(RTLD_NEXT, "fsync");
-	}
-	wait_for(us);
-	return real(fd);
+	return delayed(&call, fd);
 }

@@ -41,7 +41,7 @@ fn below<'k>(kinds: &'k Kinds, keys: &'k [Key]) -> impl Iterator<Item = (&'k Kno
 }
 
 /// Take what is material of a database's own entry into a signature.
-fn sign_own(kinds: &Kinds, signature: &mut Signature, own: &[u8]) {
+pub(super) fn sign_own(kinds: &Kinds, signature: &mut Signature, own: &[u8]) {
     if let Some(known) = kinds.get(kinds.database) {
         known.sign(signature, own);
     }

@@ -9,6 +9,7 @@ use pgrx::prelude::*;
 use statseg::Metric;
 use statsfile::{DatabaseRow, Header, Identity, Name, Subject};
 
+use super::capture::sign_own;
 use super::keys::News;
 use super::kinds::{Kinds, Signature};
 use super::known::{Filed, Signs, Todo};
@@ -112,7 +113,7 @@ impl Collector {
             let Some(known) = self.known.get_mut(&database) else {
                 continue;
             };
-            let signs = own.map(|own| sign(&self.kinds, own));
+            let signs = own.zip(all).map(|(own, all)| sign(&self.kinds, own, all));
             let todo = known.todo(signs, lazy);
             *settled = known.settled(signs, todo, lazy);
             let pending = todo != Todo::Nothing;
@@ -300,14 +301,12 @@ impl Collector {
     }
 }
 
-/// Signatures of a database's own entry.
-fn sign(kinds: &Kinds, own: &[u8]) -> Signs {
+/// Signatures of a database's own entry; that of all of it is known.
+fn sign(kinds: &Kinds, own: &[u8], all: u64) -> Signs {
     let mut rows = Signature::START;
-    if let Some(known) = kinds.get(kinds.database) {
-        known.sign(&mut rows, own);
-    }
+    sign_own(kinds, &mut rows, own);
     Signs {
-        all: Signature::of(own),
+        all,
         rows: rows.value(),
     }
 }

@@ -244,27 +244,21 @@ pub(super) fn committed(place: Place, commit: &Commit) {
     if state.message != message {
         state.new_message(place, message);
     }
-    state.other_committed(place, commit);
-    STATE.set(state);
-}
-
-impl State {
-    fn other_committed(&mut self, place: Place, commit: &Commit) {
-        let all = commit.ended.since(commit.began);
-        let phase = place.phase.phase().or(self.met);
-        let flush = if commit.writes { all } else { 0 };
-        if commit.writes {
-            self.count(Command::WalFlush, phase, flush);
-        }
-        if DEPTH.get() > 0 {
-            // Inside of a utility statement, which goes on: CALL, VACUUM.
-            self.count(Command::Commit, phase, all - flush);
-            self.counted_ns = self.counted_ns.saturating_add(all);
-        } else {
-            self.counted_ns = flush;
-            self.record(place, Command::Commit, commit.ended);
-        }
+    let all = commit.ended.since(commit.began);
+    let phase = place.phase.phase().or(state.met);
+    let flush = if commit.writes { all } else { 0 };
+    if commit.writes {
+        state.count(Command::WalFlush, phase, flush);
     }
+    if DEPTH.get() > 0 {
+        // Inside of a utility statement, which goes on: CALL, VACUUM.
+        state.count(Command::Commit, phase, all - flush);
+        state.counted_ns = state.counted_ns.saturating_add(all);
+    } else {
+        state.counted_ns = flush;
+        state.record(place, Command::Commit, commit.ended);
+    }
+    STATE.set(state);
 }
 
 /// The transaction, or a part of it, was rolled back.
