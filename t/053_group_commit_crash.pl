@@ -51,18 +51,6 @@ sub told
 	return slurp_file("$dir/$name") =~ /^(\d+)\n/mg;
 }
 
-# Kills everything at once: no process sees another one die.
-sub kill_all
-{
-	my $postmaster = (split /\n/, slurp_file($node->data_dir . '/postmaster.pid'))[0];
-	freeze($postmaster);
-	my @children = children($node);
-	kill 'KILL', @children;
-	$node->kill9;
-	after_kill($node, @children, $postmaster);
-	return;
-}
-
 # Cycles of a kind; counts what was told and is gone.
 sub crashes
 {
@@ -80,7 +68,7 @@ SQL
 		push @clients, client('block', $settings, "BEGIN;\nSELECT n FROM hot;\nCOMMIT;\n");
 		wait_until(60, sub { (-s "$dir/writer1" // 0) > 100 }) or die 'no commits';
 		sleep 0.2 + rand 0.5;
-		kill_all();
+		crash_all($node);
 		$_->finish foreach @clients;
 		$node->start;
 		my %is = map { $_ => 1 } split /\n/, $node->safe_psql('postgres', 'SELECT n FROM acks');

@@ -17,7 +17,7 @@ use Test::More;
 use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(new_node logged_checkpoints wait_for_checkpoints wait_for_history major_version
-  ask_for_spread_checkpoint wait_until freeze process_runs memory_directory is_on_tmpfs start_is_refused);
+  ask_for_spread_checkpoint wait_until process_runs children crash_all after_kill memory_directory is_on_tmpfs start_is_refused);
 
 # A started server with the library preloaded and the extension created, and with fsync on, which
 # PostgreSQL::Test::Cluster turns off: without it no file is ever synced. Options:
@@ -99,6 +99,39 @@ sub process_runs
 	return 0 if !kill 0, $pid;
 	open my $stat, '<', "/proc/$pid/stat" or return kill 0, $pid;
 	return (<$stat> // '') !~ /\) Z /;
+}
+
+# The processes of a server but the postmaster.
+sub children
+{
+	my ($node) = @_;
+	my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
+	return split ' ', slurp_file("/proc/$postmaster/task/$postmaster/children");
+}
+
+# The end of the server without a chance to write anything: all processes at once, so that none sees
+# another one die. The postmaster is stopped first, or it starts more while they are listed.
+sub crash_all
+{
+	my ($node) = @_;
+	my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
+	freeze($postmaster);
+	my @children = children($node);
+	kill 'KILL', @children;
+	$node->kill9;
+	after_kill($node, @children, $postmaster);
+	return;
+}
+
+# When a postmaster was killed: waits for the end of these, so that the server can be started again.
+sub after_kill
+{
+	my ($node, @pids) = @_;
+	wait_until($PostgreSQL::Test::Utils::timeout_default, sub { !grep { process_runs($_) } @pids })
+	  or die 'processes of the killed server are left';
+	# Until its parent has taken notice, which takes a second, its lock files look like a living one's.
+	unlink $node->data_dir . '/postmaster.pid', $node->host . '/.s.PGSQL.' . $node->port . '.lock';
+	return;
 }
 
 # A new directory for stats segments, removed at the end of the test; undef where /dev/shm is not

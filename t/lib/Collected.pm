@@ -11,7 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(collecting_node run tables_of write_files crash_all crash_backend wait_for_restore
+our @EXPORT = qw(collecting_node run tables_of write_files crash_backend wait_for_restore
   wait_for_validation files_directory);
 
 # A server that collects, and where autovacuum does nothing unless it is told to.
@@ -52,23 +52,6 @@ SQL
 sub write_files { return $_[0]->safe_psql('postgres', 'SELECT ckpt_stats_write_database(0)') }
 
 sub files_directory { return $_[0]->data_dir . '/pg_stat_tmp/ckptflush' }
-
-# The end of the server without a chance to write anything: the postmaster and all its children.
-sub crash_all
-{
-	my ($node) = @_;
-	my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
-	freeze($postmaster);
-	my @children = split ' ', qx(ps -o pid= --ppid $postmaster);
-	kill 'KILL', $postmaster, @children;
-	$node->{_pid} = undef;
-	wait_until($PostgreSQL::Test::Utils::timeout_default, sub { !grep { process_runs($_) } $postmaster, @children })
-	  or die 'processes of the killed server are left';
-	# Until it is reaped its lock file looks alive.
-	wait_until($PostgreSQL::Test::Utils::timeout_default, sub { !kill 0, $postmaster })
-	  or unlink $node->data_dir . '/postmaster.pid';
-	return;
-}
 
 # A backend is killed, so the postmaster starts all of the others anew.
 sub crash_backend

@@ -15,7 +15,7 @@ use Exporter qw(import);
 use PostgreSQL::Test::Utils;
 use Time::HiRes qw(sleep);
 
-our @EXPORT = qw($room session begin ended waits finish hold_flush in_flight visible_within children after_kill);
+our @EXPORT = qw($room session begin ended waits finish hold_flush in_flight visible_within);
 
 # For nodes that stream, which have 1 MB of shared buffers else: who replaces a dirty page of such a
 # small pool waits for the flush that a test holds up.
@@ -146,24 +146,6 @@ sub DESTROY
 {
 	my ($self) = @_;
 	kill 'CONT', $self->{pid} if $self->{pid};
-	return;
-}
-
-# The processes of a server but the postmaster.
-sub children
-{
-	my ($node) = @_;
-	my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
-	return split ' ', slurp_file("/proc/$postmaster/task/$postmaster/children");
-}
-
-# When a postmaster was killed: waits for the end of these, so that the server can be started again.
-sub after_kill
-{
-	my ($node, @pids) = @_;
-	wait_until(60, sub { !grep { process_runs($_) } @pids }) or die 'it survives';
-	# Until its parent has taken notice, which takes a second, its lock files look like a living one's.
-	unlink $node->data_dir . '/postmaster.pid', glob $node->host . '/.s.PGSQL.*.lock';
 	return;
 }
 
