@@ -15,7 +15,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Pages of a range in the page cache.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -252,20 +252,73 @@ pub(crate) fn free_bytes(path: &Path) -> io::Result<f64> {
     Ok(found.f_bavail as f64 * found.f_frsize as f64)
 }
 
-/// Memory of the machine; a container may have less.
+/// Memory of the machine, or what its control groups leave to this process: a container has less.
 pub(crate) fn memory_bytes() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text
         .lines()
         .find_map(|line| line.strip_prefix("MemTotal:"))?;
     let kilobytes: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kilobytes * 1024.0)
+    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let limits = groups
+        .lines()
+        .flat_map(memory_limit_files)
+        .filter_map(|file| {
+            let limit = std::fs::read_to_string(file).ok()?;
+            // "max" is no number, and version 1 has one that is more than any machine.
+            limit.trim().parse().ok()
+        });
+    Some(limits.fold(kilobytes * 1024.0, f64::min))
+}
+
+/// The files with the limits of a line of /proc/self/cgroup, `ID:CONTROLLERS:PATH`: those of the group
+/// and of all above it (cgroups(7)). A container sees its own group as the uppermost one.
+fn memory_limit_files(line: &str) -> Vec<PathBuf> {
+    let mut fields = line.splitn(3, ':').skip(1);
+    let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else {
+        return Vec::new();
+    };
+    let (root, name) = if controllers.is_empty() {
+        ("/sys/fs/cgroup", "memory.max")
+    } else if controllers.split(',').any(|it| it == "memory") {
+        ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")
+    } else {
+        return Vec::new();
+    };
+    let group = Path::new(path.trim_start_matches('/'));
+    let groups = group.ancestors();
+    groups
+        .map(|it| Path::new(root).join(it).join(name))
+        .collect()
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn memory_limits_are_those_of_all_groups_above() {
+        let files = |line| -> Vec<String> {
+            let files = memory_limit_files(line);
+            files.iter().map(|it| it.display().to_string()).collect()
+        };
+        assert_eq!(
+            files("0::/pods/one"),
+            [
+                "/sys/fs/cgroup/pods/one/memory.max",
+                "/sys/fs/cgroup/pods/memory.max",
+                "/sys/fs/cgroup/memory.max"
+            ]
+        );
+        assert_eq!(
+            files("4:cpu,memory:/"),
+            ["/sys/fs/cgroup/memory/memory.limit_in_bytes"]
+        );
+        assert_eq!(files("3:cpu:/a"), [""; 0]);
+        assert_eq!(files("nonsense"), [""; 0]);
+        assert!(memory_bytes().unwrap() > 0.0);
+    }
 
     #[test]
     fn counters_are_summed_over_kinds() {

@@ -60,7 +60,7 @@ pub(super) fn kernel_bursts(measured: &Measured) -> Option<Advice> {
 /// What is to be switched on so that pages that others have written are swept.
 fn sweep(settings: &Settings) -> Option<Setting> {
     if !settings.flush {
-        Some(Setting::new("ckptflush.flush", "on"))
+        settings.flush_on()
     } else if !settings.flush_sweep {
         Some(Setting::new("ckptflush.flush_sweep", "on"))
     } else {

@@ -7,6 +7,8 @@
 use pacing::outlook::{Cycle, Load, Outlook};
 use statseg::{Cause, CheckpointPhase, History, Outcome};
 
+use super::text::Setting;
+
 /// Checkpoints that are looked at.
 pub(crate) const RECENT: usize = 10;
 /// A checkpoint that comes later than so many timeouts after the one before: some were skipped.
@@ -59,11 +61,14 @@ pub(crate) struct Settings {
     pub(crate) compresses_images: bool,
     pub(crate) track_io_timing: bool,
     pub(crate) track_wal_io_timing: bool,
+    /// Of the library as a whole.
+    pub(crate) enabled: bool,
+    /// Of the flusher, with the library on.
     pub(crate) flush: bool,
     pub(crate) flush_sweep: bool,
     pub(crate) sync_pace_max: f64,
     pub(crate) wait_sample_interval: f64,
-    /// Of the machine.
+    /// Of the machine, or of the container.
     pub(crate) memory_bytes: Option<f64>,
 }
 
@@ -89,12 +94,34 @@ impl Default for Settings {
             compresses_images: false,
             track_io_timing: false,
             track_wal_io_timing: false,
+            enabled: true,
             flush: true,
             flush_sweep: true,
             sync_pace_max: 0.1,
             wait_sample_interval: 0.01,
             memory_bytes: None,
         }
+    }
+}
+
+impl Settings {
+    /// Why there is no flusher, as evidence.
+    pub(super) fn flush_off(&self) -> &'static str {
+        if self.enabled {
+            "ckptflush.flush = off"
+        } else {
+            "ckptflush.enabled = off"
+        }
+    }
+
+    /// What switches it on.
+    pub(super) fn flush_on(&self) -> Option<Setting> {
+        let name = if self.enabled {
+            "ckptflush.flush"
+        } else {
+            "ckptflush.enabled"
+        };
+        (!self.flush).then(|| Setting::new(name, "on"))
     }
 }
 

@@ -5,10 +5,11 @@
 //! *Never:* judges checkpoints that somebody asked for.
 
 use pacing::BLOCK_BYTES;
+use pacing::outlook::Outlook;
 use statseg::Cause;
 
 use super::measured::{Checkpoint, Measured, mean, quantile};
-use super::text::{MB, Setting, bytes, percent, seconds};
+use super::text::{MB, Setting, bytes, percent, round_up, seconds};
 use super::{Advice, Severity};
 
 /// A checkpoint of fewer pages costs nothing, whenever it is written.
@@ -31,7 +32,7 @@ fn most_wal(measured: &Measured) -> f64 {
 pub(super) fn longer_interval(measured: &Measured) -> Option<Setting> {
     let settings = &measured.settings;
     if measured.present().is_some_and(|now| now.by_wal) {
-        let size = 2.0 * settings.max_wal_bytes;
+        let size = round_up(2.0 * settings.max_wal_bytes);
         return (size <= most_wal(measured)).then(|| Setting::size("max_wal_size", size));
     }
     let timeout = (2.0 * settings.timeout).min(DAY);
@@ -51,7 +52,12 @@ pub(super) fn by_wal(measured: &Measured) -> Option<Advice> {
     let settings = &measured.settings;
     let wanted = load.max_wal_for(&settings.schedule());
     // No more than the disk has: what that means is another rule's part.
-    let size = wanted.min(most_wal(measured));
+    let most = most_wal(measured);
+    let size = if round_up(wanted) <= most {
+        round_up(wanted)
+    } else {
+        most
+    };
     let helps = size > 1.1 * settings.max_wal_bytes;
     let then = load.under(&pacing::outlook::Setting {
         max_wal_bytes: size,
@@ -91,9 +97,23 @@ pub(super) fn by_wal(measured: &Measured) -> Option<Advice> {
             bytes(load.wal(settings.timeout)),
             seconds(settings.timeout),
         ),
-        suggestion: helps.then(|| Setting::size("max_wal_size", size)),
+        suggestion: helps.then(|| {
+            if size < most {
+                Setting::size("max_wal_size", size)
+            } else {
+                Setting::size_at_most("max_wal_size", size)
+            }
+        }),
         expected_effect,
     })
+}
+
+/// How fast the checkpointer writes.
+fn write_rate(outlook: &Outlook) -> String {
+    outlook.write_rate.map_or_else(
+        || "as fast as it can".to_owned(),
+        |rate| format!("{} per second", bytes(rate)),
+    )
 }
 
 /// Writing is crammed into a small part of the interval.
@@ -129,10 +149,10 @@ pub(super) fn low_target(measured: &Measured) -> Option<Advice> {
         ),
         suggestion: Some(Setting::new("checkpoint_completion_target", "0.9")),
         expected_effect: format!(
-            "{} per second in the write phase instead of {}. pg_wal may grow to {}, and recovery may \
-             have to replay {} instead of {}.",
-            bytes(then.write_rate),
-            bytes(now.write_rate),
+            "{} in the write phase instead of {}. pg_wal may grow to {}, and recovery may have to \
+             replay {} instead of {}.",
+            write_rate(&then),
+            write_rate(&now),
             bytes(then.wal_disk),
             bytes(then.redo),
             bytes(now.redo),
@@ -242,7 +262,7 @@ pub(super) fn disk_too_small(measured: &Measured) -> Option<Advice> {
             bytes(free),
         ),
         suggestion: (smallest <= size && size < settings.max_wal_bytes)
-            .then(|| Setting::new("max_wal_size", format!("{:.0}MB", size / MB))),
+            .then(|| Setting::size_at_most("max_wal_size", size)),
         expected_effect: "Checkpoints are begun before the space is used up. They are more \
                           frequent then; more room for pg_wal is better. What slots, archiving and \
                           wal_keep_size hold back comes on top."
@@ -261,7 +281,7 @@ pub(super) fn recovery(measured: &Measured) -> Option<Advice> {
     let shorter = LONG_RECOVERY / time;
     let suggestion = if now.by_wal {
         let segments = shorter * settings.max_wal_bytes / settings.segment_bytes;
-        Setting::size(
+        Setting::size_at_most(
             "max_wal_size",
             segments.floor().max(2.0) * settings.segment_bytes,
         )

@@ -192,7 +192,7 @@ pub(super) fn volume(measured: &Measured) -> Option<Advice> {
         return None;
     }
     let suggestion = if !settings.flush {
-        Some(Setting::new("ckptflush.flush", "on"))
+        settings.flush_on()
     } else if !settings.flush_sweep {
         Some(Setting::new("ckptflush.flush_sweep", "on"))
     } else {

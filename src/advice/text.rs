@@ -19,15 +19,19 @@ impl Setting {
         Self { name, value }
     }
 
-    /// `max_wal_size` and the like: whole megabytes. Above four gigabytes whole ones, upwards: who
-    /// reads it shall not look for a meaning in its digits.
+    /// `max_wal_size` and the like, as [`round_up`] leaves it.
     pub(super) fn size(name: &'static str, bytes: f64) -> Self {
-        let megabytes = (bytes / MB).ceil();
+        let megabytes = round_up(bytes) / MB;
         if megabytes > 4096.0 {
-            Self::new(name, format!("{:.0}GB", (megabytes / 1024.0).ceil()))
+            Self::new(name, format!("{:.0}GB", megabytes / 1024.0))
         } else {
             Self::new(name, format!("{megabytes:.0}MB"))
         }
+    }
+
+    /// The same where it must not be more.
+    pub(super) fn size_at_most(name: &'static str, bytes: f64) -> Self {
+        Self::new(name, format!("{:.0}MB", (bytes / MB).floor()))
     }
 
     /// Seconds, or minutes where they are whole.
@@ -47,6 +51,17 @@ impl Setting {
 }
 
 pub(super) const MB: f64 = 1_048_576.0;
+
+/// Whole megabytes. Above four gigabytes whole ones: who reads it shall not look for a meaning in
+/// its digits.
+pub(super) fn round_up(bytes: f64) -> f64 {
+    let megabytes = (bytes / MB).ceil();
+    if megabytes > 4096.0 {
+        (megabytes / 1024.0).ceil() * 1024.0 * MB
+    } else {
+        megabytes * MB
+    }
+}
 
 /// `12.3 MB`.
 pub(super) fn bytes(number: f64) -> String {

@@ -12,8 +12,8 @@ use super::{Advice, Severity};
 const SLOW_CLOCK_NS: f64 = 200.0;
 /// Share of a CPU that the monitor's looks may take.
 const SAMPLING: f64 = 0.05;
-/// The setting is at most so many seconds.
-const LONGEST_INTERVAL: f64 = 0.1;
+/// The setting is at most so many seconds (settings.rs).
+const LONGEST_INTERVAL: f64 = 1.0;
 
 /// Without the log's records we do not see when a checkpoint begins.
 pub(super) fn log_checkpoints(measured: &Measured) -> Option<Advice> {

@@ -56,11 +56,12 @@ pub(super) fn flusher_off(measured: &Measured) -> Option<Advice> {
         severity: Severity::Warning,
         finding: "the flusher is switched off, and fsyncs of checkpoints take long".to_owned(),
         evidence: format!(
-            "ckptflush.flush = off. The last {} checkpoints had {} of fsyncs on average.",
+            "{}. The last {} checkpoints had {} of fsyncs on average.",
+            measured.settings.flush_off(),
             measured.automatic().len(),
             seconds(sync),
         ),
-        suggestion: Some(Setting::new("ckptflush.flush", "on")),
+        suggestion: measured.settings.flush_on(),
         expected_effect: "Pages are on the device before the fsyncs begin.".to_owned(),
     })
 }
@@ -75,7 +76,8 @@ pub(super) fn checkpoint_flush_after(measured: &Measured) -> Option<Advice> {
         severity: Severity::Warning,
         finding: "nobody starts the writeback of what checkpoints write".to_owned(),
         evidence: format!(
-            "checkpoint_flush_after = 0 and ckptflush.flush = off. The fsyncs took {} on average.",
+            "checkpoint_flush_after = 0 and {}. The fsyncs took {} on average.",
+            settings.flush_off(),
             seconds(sync),
         ),
         suggestion: Some(Setting::new("checkpoint_flush_after", "256kB")),
@@ -99,8 +101,9 @@ pub(super) fn backend_flush_after(measured: &Measured) -> Option<Advice> {
         severity: Severity::Info,
         finding: "nobody starts the writeback of what backends write".to_owned(),
         evidence: format!(
-            "backend_flush_after = 0 and ckptflush.flush = off. {} That is {} of all, and fsyncs of \
+            "backend_flush_after = 0 and {}. {} That is {} of all, and fsyncs of \
              checkpoints took {} on average.",
+            settings.flush_off(),
             writes.evidence(),
             percent(share),
             seconds(sync),
@@ -127,8 +130,9 @@ pub(super) fn bgwriter_flush_after(measured: &Measured) -> Option<Advice> {
         severity: Severity::Info,
         finding: "nobody starts the writeback of what the background writer writes".to_owned(),
         evidence: format!(
-            "bgwriter_flush_after = 0 and ckptflush.flush = off. {} That is {} of all, and fsyncs \
+            "bgwriter_flush_after = 0 and {}. {} That is {} of all, and fsyncs \
              of checkpoints took {} on average.",
+            settings.flush_off(),
             writes.evidence(),
             percent(share),
             seconds(sync),
@@ -215,7 +219,8 @@ pub(super) fn pool_too_large(measured: &Measured) -> Option<Advice> {
     let checkpoints = measured.automatic();
     let pages = mean(checkpoints.iter().map(|it| it.pages))?;
     let write = mean(checkpoints.iter().filter_map(|it| it.write))?;
-    let now = measured.present()?;
+    // Without a pace there is no schedule to be late for.
+    let now = measured.present().filter(|now| now.write_rate.is_some())?;
     let present = settings.pool_pages * BLOCK_BYTES as f64;
     let late = write > 1.2 * now.write_seconds + 1.0;
     let small = present <= 512.0 * super::text::MB;
@@ -277,6 +282,13 @@ mod tests {
         assert_eq!(
             statement(flusher_off(&measured)),
             "ALTER SYSTEM SET ckptflush.flush = 'on';"
+        );
+        measured.settings.enabled = false;
+        let advice = flusher_off(&measured).unwrap();
+        assert!(advice.evidence.starts_with("ckptflush.enabled = off."));
+        assert_eq!(
+            statement(Some(advice)),
+            "ALTER SYSTEM SET ckptflush.enabled = 'on';"
         );
         assert_eq!(checkpoint_flush_after(&measured), None, "256kB");
         measured.settings.checkpoint_flush_after = 0;

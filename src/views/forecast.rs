@@ -116,8 +116,8 @@ fn push(
         ms(outlook.interval),
         ms(outlook.write_seconds),
         whole(outlook.pages),
-        whole(outlook.write_rate),
-        Field::from(share(&outlook, device)),
+        Field::from(outlook.write_rate.map(|rate| rate.round() as i64)),
+        Field::from(outlook.write_rate.and_then(|rate| share(rate, device))),
         whole(outlook.wal_rate),
         whole(outlook.wal_disk),
         whole(outlook.redo),
@@ -128,12 +128,12 @@ fn push(
 /// Share of what the device was seen to be capable of that the write phase takes: of its
 /// operations or bytes, whichever is more.
 fn share(
-    outlook: &Outlook,
+    write_rate: f64,
     (ops, bytes, ops_per_page): (Option<f64>, Option<f64>, f64),
 ) -> Option<f64> {
-    let pages = outlook.write_rate / BLOCK_BYTES as f64;
+    let pages = write_rate / BLOCK_BYTES as f64;
     let ops = ops.map(|most| pages * ops_per_page / most);
-    let bytes = bytes.map(|most| outlook.write_rate / most);
+    let bytes = bytes.map(|most| write_rate / most);
     match (ops, bytes) {
         (Some(ops), Some(bytes)) => Some(ops.max(bytes)),
         (ops, bytes) => ops.or(bytes),

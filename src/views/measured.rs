@@ -84,6 +84,7 @@ pub(super) fn settings() -> Settings {
         compresses_images: server::setting(c"wal_compression").is_some_and(|it| it != "off"),
         track_io_timing: is_on(c"track_io_timing"),
         track_wal_io_timing: is_on(c"track_wal_io_timing"),
+        enabled: is_on(c"ckptflush.enabled"),
         flush: is_on(c"ckptflush.flush") && is_on(c"ckptflush.enabled"),
         flush_sweep: is_on(c"ckptflush.flush_sweep"),
         sync_pace_max: number(c"ckptflush.sync_pace_max").unwrap_or(default.sync_pace_max),

@@ -21,10 +21,15 @@ const GRACE: Duration = Duration::from_secs(2);
 pub(crate) struct Signals(Arc<AtomicUsize>);
 
 impl Signals {
-    /// From here on the signals do not end the process any more.
+    /// From here on the signals do not end the process any more. One that whoever started us has set to
+    /// be ignored stays so: nohup(1) lets a recording outlive its session.
     pub(crate) fn new() -> Result<Self> {
         let came = Arc::new(AtomicUsize::new(0));
+        let ignored = ignored(&std::fs::read_to_string("/proc/self/status").unwrap_or_default());
         for signal in [SIGHUP, SIGINT, SIGTERM] {
+            if ignored & 1 << (signal - 1) != 0 {
+                continue;
+            }
             let number = usize::try_from(signal).unwrap_or(0);
             signal_hook::flag::register_usize(signal, Arc::clone(&came), number)
                 .map_err(|error| Failure::io("set a signal handler", &error))?;
@@ -76,4 +81,14 @@ impl Signals {
             }
         }
     }
+}
+
+/// The signals that a process ignores, as a set of bits from signal 1 on: `SigIgn` of
+/// /proc/PID/status (proc(5)).
+fn ignored(status: &str) -> u64 {
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|set| u64::from_str_radix(set.trim(), 16).ok())
+        .unwrap_or(0)
 }

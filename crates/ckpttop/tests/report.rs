@@ -3,11 +3,14 @@
 
 mod support;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 use support::play::{BEFORE, COMMITS, SECOND, figures, record, report, second_of};
 use support::{Dir, alive, ckpttop, external, now_us, run, text};
 
@@ -194,6 +197,40 @@ fn a_cut_line_costs_only_itself() {
     let page = report(&file);
     assert!(page.contains("One line of the recording could not be read."));
     assert!(page.contains("One checkpoint ended") || page.contains("No checkpoint ended"));
+}
+
+#[test]
+fn nohup_lets_a_recording_outlive_its_session() {
+    let dir = Dir::new();
+    let segment = dir.server(5432, 1);
+    alive(&segment, now_us());
+    let file = dir.path().join("recording");
+    let mut child = Command::new("sh")
+        .args(["-c", "trap '' HUP; exec \"$@\"", "sh"])
+        .arg(env!("CARGO_BIN_EXE_ckpttop"))
+        .args(["record", file.to_str().unwrap(), "-i", "0.1", "-D"])
+        .arg(dir.path())
+        .spawn()
+        .unwrap();
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    let ticks_pass = |number: usize| {
+        let lines = || std::fs::read_to_string(&file).map_or(0, |text| text.lines().count());
+        let (end, deadline) = (lines() + number, Instant::now() + Duration::from_secs(30));
+        while lines() < end {
+            assert!(Instant::now() < deadline, "nothing is recorded");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    ticks_pass(2);
+    kill_process(pid, Signal::HUP).unwrap();
+    // A signal ends it within half a second, which is five ticks, unless it is ignored.
+    ticks_pass(15);
+    kill_process(pid, Signal::TERM).unwrap();
+    assert_eq!(
+        child.wait().unwrap().signal(),
+        Some(Signal::TERM.as_raw()),
+        "the others end it"
+    );
 }
 
 #[test]

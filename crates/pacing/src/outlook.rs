@@ -31,6 +31,9 @@ mod fit;
 use crate::BLOCK_BYTES;
 use fit::Curve;
 
+/// The checkpointer does not pace what it has to do in less, in seconds.
+const SHORTEST_WRITE: f64 = 0.1;
+
 /// A second that was observed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Second {
@@ -101,8 +104,9 @@ pub struct Outlook {
     pub write_seconds: f64,
     /// Pages that each writes.
     pub pages: f64,
-    /// Bytes per second in the write phase.
-    pub write_rate: f64,
+    /// Bytes per second in the write phase; `None` where that is no time: `completion_target` 0 and
+    /// the like, with which the checkpointer writes as fast as it can.
+    pub write_rate: Option<f64>,
     /// WAL per second, on average.
     pub wal_rate: f64,
     /// WAL on disk, at most.
@@ -184,10 +188,11 @@ impl Load {
         let distance = self.wal(interval);
         // The WAL from one redo point is needed until the next checkpoint has completed.
         let redo = distance + self.wal(write_seconds);
-        // xlog.c:XLOGfileslop keeps files for the distance that it expects, within the settings.
+        // xlog.c:XLOGfileslop keeps files for the distance that it expects, within the settings; the
+        // larger one rules where they contradict each other.
         let kept = ((1.0 + setting.target) * distance * 1.1)
-            .min(setting.max_wal_bytes)
-            .max(setting.min_wal_bytes);
+            .max(setting.min_wal_bytes)
+            .min(setting.max_wal_bytes);
         #[allow(clippy::cast_precision_loss)]
         let page = BLOCK_BYTES as f64;
         Outlook {
@@ -195,7 +200,7 @@ impl Load {
             interval,
             write_seconds,
             pages,
-            write_rate: pages * page / write_seconds,
+            write_rate: (write_seconds >= SHORTEST_WRITE).then(|| pages * page / write_seconds),
             wal_rate: distance / interval,
             wal_disk: redo.max(kept) + setting.segment_bytes,
             redo,
