@@ -24,8 +24,13 @@
 #include "hot.h"
 
 static CKF_HOT_DATA ckf_watcher watcher;
+/* The settings ask for it, as their assign hooks have told. */
+static CKF_HOT_DATA bool wanted;
 /* This process was to be watched when it last was asked. */
 static CKF_HOT_DATA bool watched;
+/* Which of the hooks are ours now. */
+static ckf_taken analyze_taken, planner_taken, start_taken, run_taken, finish_taken, end_taken,
+			utility_taken;
 
 static post_parse_analyze_hook_type previous_analyze;
 static planner_hook_type previous_planner;
@@ -35,11 +40,11 @@ static CKF_HOT_DATA ExecutorFinish_hook_type previous_finish;
 static CKF_HOT_DATA ExecutorEnd_hook_type previous_end;
 static ProcessUtility_hook_type previous_utility;
 
-/* Is it? Each step of each command asks, watched or not: three words, and no call. */
+/* Is it? Each step of each command asks: two words, and no call. */
 static inline bool
 watches(void)
 {
-	if (likely(*watcher.track && *watcher.enabled && MyBackendType == B_BACKEND))
+	if (likely(wanted && MyBackendType == B_BACKEND))
 		return watched = true;
 	if (watched)
 	{
@@ -180,25 +185,37 @@ utility(PlannedStmt *statement, const char *query_string, bool read_only_tree,
 	leave_step(CKF_STEP_UTILITY, outer);
 }
 
+/*
+ * Take the hooks, or give them back, as the settings are from now on: called by their assign hooks,
+ * at the begin of a process only by inheritance. A statement of a process that is not watched then
+ * passes none of our code.
+ */
+void
+ckf_link_commands(int32 watch)
+{
+	if (watcher.enter == NULL)
+		return;					/* not preloaded, or not yet */
+	wanted = watch != 0;
+	if (!wanted && watched)
+	{
+		watched = false;
+		watcher.forget();
+	}
+	CKF_LINK(wanted, post_parse_analyze_hook, analyzed, previous_analyze, analyze_taken);
+	CKF_LINK(wanted, planner_hook, plan, previous_planner, planner_taken);
+	CKF_LINK(wanted, ExecutorStart_hook, start, previous_start, start_taken);
+	CKF_LINK(wanted, ExecutorRun_hook, run, previous_run, run_taken);
+	CKF_LINK(wanted, ExecutorFinish_hook, finish, previous_finish, finish_taken);
+	CKF_LINK(wanted, ExecutorEnd_hook, end, previous_end, end_taken);
+	CKF_LINK(wanted, ProcessUtility_hook, utility, previous_utility, utility_taken);
+}
+
 /* Once, in the postmaster while it loads libraries: the hooks before ours are called by ours. */
 void
 ckf_watch_commands(const ckf_watcher *callbacks)
 {
 	watcher = *callbacks;
-	previous_analyze = post_parse_analyze_hook;
-	post_parse_analyze_hook = analyzed;
-	previous_planner = planner_hook;
-	planner_hook = plan;
-	previous_start = ExecutorStart_hook;
-	ExecutorStart_hook = start;
-	previous_run = ExecutorRun_hook;
-	ExecutorRun_hook = run;
-	previous_finish = ExecutorFinish_hook;
-	ExecutorFinish_hook = finish;
-	previous_end = ExecutorEnd_hook;
-	ExecutorEnd_hook = end;
-	previous_utility = ProcessUtility_hook;
-	ProcessUtility_hook = utility;
+	ckf_link_commands(watcher.wanted);
 }
 
 /* When the client's last message was taken up, as a TimestampTz. */

@@ -29,8 +29,7 @@ typedef enum ckf_step
  */
 typedef struct ckf_watcher
 {
-	const bool *enabled;		/* the settings that say whether to watch */
-	const bool *track;
+	int32		wanted;			/* the settings say to watch, for now: ckf_link_commands */
 	int32		(*enter) (int32 step, int64 message);	/* when its message was taken up */
 	void		(*leave) (int32 step, int32 outer);
 	void		(*forget) (void);
@@ -53,6 +52,7 @@ typedef struct ckf_process
 } ckf_process;
 
 extern void ckf_watch_commands(const ckf_watcher *callbacks);
+extern void ckf_link_commands(int32 watch);
 extern int32 ckf_processes(ckf_process *target, int32 room);
 extern void ckf_processes_again(ckf_process *known, int32 count);
 extern int32 ckf_wait_is_client(uint32 wait);

@@ -38,10 +38,12 @@ static CKF_HOT_DATA bool is_plain;
 /* The committed transaction has something to do when its locks are released. */
 static CKF_HOT_DATA bool is_pending;
 
-static CKF_HOT_DATA ckf_reader reader;
+static ckf_reader reader;
 
-static CKF_HOT_DATA ExecutorRun_hook_type previous_run;
+static ExecutorRun_hook_type previous_run;
 static ProcessUtility_hook_type previous_utility;
+/* Which of the two are ours now. */
+static ckf_taken run_taken, utility_taken;
 
 /* Does a commit of this process wait for standbys, as far as its own settings tell? */
 static bool
@@ -264,6 +266,8 @@ transaction(XactEvent event, void *arg)
 {
 	if (event == XACT_EVENT_PRE_COMMIT)
 	{
+		/* Soon to be asked for, and others use it: on its way while the server commits. */
+		__builtin_prefetch(in_flight);
 		/* It commits nothing, outside of any statement that goes on. */
 		is_plain = XactLastRecEnd == 0 && *transactions.depth == 0 &&
 			!TransactionIdIsValid(GetTopTransactionIdIfAny());
@@ -396,7 +400,7 @@ run_and_tell(EXECUTOR_RUN_PARAMETERS)
 	tuplestore_end(store);
 }
 
-static CKF_HOT void
+static void
 run(EXECUTOR_RUN_PARAMETERS)
 {
 	const PlannedStmt *statement = query->plannedstmt;
@@ -438,13 +442,25 @@ utility(PlannedStmt *statement, const char *query_string, bool read_only_tree,
 								environment, dest, completion);
 }
 
+/*
+ * Take the hooks for a session that is to be told only what is durable, or give them back: called
+ * by the assign hook of the setting.
+ */
+void
+ckf_link_readers(int32 level)
+{
+	bool		wanted = level == reader.strict;
+
+	if (reader.target == NULL)
+		return;					/* not preloaded, or not yet */
+	CKF_LINK(wanted, ExecutorRun_hook, run, previous_run, run_taken);
+	CKF_LINK(wanted, ProcessUtility_hook, utility, previous_utility, utility_taken);
+}
+
 /* Once, in the postmaster while it loads libraries: the hooks before ours are called by ours. */
 void
 ckf_watch_readers(const ckf_reader *callbacks)
 {
 	reader = *callbacks;
-	previous_run = ExecutorRun_hook;
-	ExecutorRun_hook = run;
-	previous_utility = ProcessUtility_hook;
-	ProcessUtility_hook = utility;
+	ckf_link_readers(*reader.level);
 }

@@ -69,5 +69,6 @@ extern void ckf_wait_seen(const ckf_durable *target);
 extern void ckf_watch_transactions(const ckf_transactions *callbacks);
 extern void ckf_set_in_flight(const uint64 *words);
 extern void ckf_watch_readers(const ckf_reader *reader);
+extern void ckf_link_readers(int32 level);
 
 #endif							/* CKPTFLUSH_COMMIT_H */

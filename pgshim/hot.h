@@ -11,4 +11,27 @@
 #define CKF_HOT			__attribute__((section("ckf_hot")))
 #define CKF_HOT_DATA	__attribute__((section("ckf_data")))
 
+/*
+ * And a hook that has nothing to do is best not called at all: so hooks are taken when a setting
+ * asks for them and given back when it does not. What another library has taken after us stays as
+ * it is: it calls ours, which passes the call on, and is then still taken. So none is ever called
+ * twice, whoever comes when.
+ */
+typedef bool ckf_taken;
+
+#define CKF_LINK(wanted, hook, ours, previous, taken) \
+	do { \
+		if ((wanted) && !(taken)) \
+		{ \
+			(previous) = (hook); \
+			(hook) = (ours); \
+			(taken) = true; \
+		} \
+		else if (!(wanted) && (taken) && (hook) == (ours)) \
+		{ \
+			(hook) = (previous); \
+			(taken) = false; \
+		} \
+	} while (0)
+
 #endif							/* CKPTFLUSH_HOT_H */

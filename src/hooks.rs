@@ -8,8 +8,10 @@ use pgrx::pg_sys;
 use pgrx::prelude::*;
 
 use crate::monitor::checkpointer::Heard;
+use crate::pgshim::backends;
 use crate::pgshim::commit::{self as transactions, Transactions};
 use crate::process::{self, ProcessCell};
+use crate::settings::assigned::Told;
 use crate::{commit, flush, loglevel, monitor, observe, settings, shmem};
 
 static PREVIOUS_LOG: ProcessCell<pg_sys::emit_log_hook_type> = ProcessCell::new(None);
@@ -28,6 +30,10 @@ pub(crate) fn install() {
     observe::commits::install();
     observe::commands::install();
     commit::install();
+    settings::assigned::tell(Told {
+        commands: backends::link_commands,
+        readers: transactions::link_readers,
+    });
     transactions::watch_transactions(&Transactions {
         enabled: settings::enabled_word(),
         depth: observe::commands::depth_word(),

@@ -29,6 +29,18 @@ impl<T: Copy> ProcessCell<T> {
         self.0.set(value);
     }
 
+    /// Changes it in place. A value that is taken out and put back goes through the stack, in pieces
+    /// of other sizes than it is read in next time: each time the processor waits until the former
+    /// write is done.
+    ///
+    /// # Safety
+    /// What `act` does reaches this cell in no other way.
+    #[inline]
+    pub(crate) unsafe fn with<R>(&self, act: impl FnOnce(&mut T) -> R) -> R {
+        // SAFETY: one thread, and the caller says that this is the only reference.
+        act(unsafe { &mut *self.0.as_ptr() })
+    }
+
     /// Where it is, for C to read.
     pub(crate) fn as_ptr(&self) -> *const T {
         self.0.as_ptr()
@@ -40,6 +52,18 @@ impl<T: Copy, const N: usize> ProcessCell<[T; N]> {
     pub(crate) fn at(&self, index: usize) -> Option<T> {
         self.0.as_array_of_cells().get(index).map(Cell::get)
     }
+}
+
+/// Has a word fetched into the cache that is written to soon, without waiting for it.
+#[inline]
+pub(crate) fn fetch(word: *const u64) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint, which reads nothing and cannot fault.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(word.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = word;
 }
 
 /// Is the postmaster loading `shared_preload_libraries` right now?

@@ -13,6 +13,8 @@ use std::time::Duration;
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting, PostgresGucEnum};
 use pgrx::pg_sys;
 
+pub(crate) mod assigned;
+
 #[unsafe(link_section = "ckf_data")]
 static ENABLED: GucSetting<bool> = GucSetting::<bool>::new(true);
 static TRACK_SYNC: GucSetting<bool> = GucSetting::<bool>::new(true);
@@ -104,11 +106,6 @@ pub(crate) fn track_commands() -> bool {
 fn is_on(setting: &GucSetting<bool>) -> bool {
     // SAFETY: a bool of this process, whose one thread is here (process.rs).
     unsafe { *setting.as_ptr() }
-}
-
-/// Where it is kept, for C.
-pub(crate) fn track_commands_word() -> *const bool {
-    TRACK_COMMANDS.as_ptr()
 }
 
 /// `ckptflush.wait_sample_interval`: time between two looks at all backends.
@@ -219,15 +216,21 @@ pub(crate) fn define() {
 }
 
 fn define_switches() {
-    GucRegistry::define_bool_guc(
-        c"ckptflush.enabled",
-        c"Enables all activity of ckptflush.",
-        c"When off, no checkpoint is watched and the background workers sleep; what was \
-          collected stays readable.",
-        &ENABLED,
-        GucContext::Sighup,
-        GucFlags::default(),
-    );
+    // SAFETY: the hook cannot panic: it sets pointers, and two words of this process.
+    unsafe {
+        GucRegistry::define_bool_guc_with_hooks(
+            c"ckptflush.enabled",
+            c"Enables all activity of ckptflush.",
+            c"When off, no checkpoint is watched and the background workers sleep; what was \
+              collected stays readable.",
+            &ENABLED,
+            GucContext::Sighup,
+            GucFlags::default(),
+            None,
+            Some(assigned::enabled_assigned),
+            None,
+        );
+    }
     GucRegistry::define_bool_guc(
         c"ckptflush.track_sync",
         c"Records the time of each file's fsync in a checkpoint.",
@@ -249,14 +252,20 @@ fn define_switches() {
 }
 
 fn define_observation() {
-    GucRegistry::define_bool_guc(
-        c"ckptflush.track_commands",
-        c"Records the time of parsing, planning, executing and committing.",
-        c"Costs less than a microsecond per statement.",
-        &TRACK_COMMANDS,
-        GucContext::Suset,
-        GucFlags::default(),
-    );
+    // SAFETY: as above.
+    unsafe {
+        GucRegistry::define_bool_guc_with_hooks(
+            c"ckptflush.track_commands",
+            c"Records the time of parsing, planning, executing and committing.",
+            c"Costs less than a microsecond per statement.",
+            &TRACK_COMMANDS,
+            GucContext::Suset,
+            GucFlags::default(),
+            None,
+            Some(assigned::track_commands_assigned),
+            None,
+        );
+    }
     GucRegistry::define_int_guc(
         c"ckptflush.wait_sample_interval",
         c"Sets the time between two looks at what all processes wait for.",
@@ -322,15 +331,21 @@ fn define_group_commit() {
         GucContext::Suset,
         GucFlags::default(),
     );
-    GucRegistry::define_enum_guc(
-        c"ckptflush.group_commit_readers",
-        c"Sets when a session waits until what it has read is durable.",
-        c"\"relaxed\": never; \"commit\": at the end of its transaction; \"statement\": before a \
-          statement returns rows.",
-        &GROUP_COMMIT_READERS,
-        GucContext::Userset,
-        GucFlags::default(),
-    );
+    // SAFETY: as above.
+    unsafe {
+        GucRegistry::define_enum_guc_with_hooks(
+            c"ckptflush.group_commit_readers",
+            c"Sets when a session waits until what it has read is durable.",
+            c"\"relaxed\": never; \"commit\": at the end of its transaction; \"statement\": before a \
+              statement returns rows.",
+            &GROUP_COMMIT_READERS,
+            GucContext::Userset,
+            GucFlags::default(),
+            None,
+            Some(assigned::readers_assigned),
+            None,
+        );
+    }
     GucRegistry::define_bool_guc(
         c"ckptflush.group_commit_sync_rep",
         c"Releases a commit's locks before synchronous standbys have answered, too.",

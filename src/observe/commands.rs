@@ -61,8 +61,7 @@ static DEPTH: ProcessCell<i32> = ProcessCell::new(0);
 /// Called from `_PG_init` in the postmaster: children inherit the hooks by fork.
 pub(crate) fn install() {
     backends::watch_commands(&Watcher {
-        enabled: settings::enabled_word(),
-        track: settings::track_commands_word(),
+        wanted: i32::from(settings::enabled() && settings::track_commands()),
         enter,
         leave,
         forget,
@@ -82,20 +81,11 @@ fn tracked() -> Option<Place> {
 
 #[unsafe(link_section = "ckf_hot")]
 extern "C" fn enter(step: i32, message: i64) -> i32 {
-    let mut state = STATE.get();
-    if state.message != message || state.mark.is_none() {
-        let Some(place) = place() else {
-            return 0;
-        };
-        state.new_message(place, message);
-    }
-    let outer = DEPTH.get();
-    if outer == 0 {
-        state.outermost = Step::from_number(step);
-    }
-    DEPTH.set(outer + 1);
-    STATE.set(state);
-    outer
+    let Some(place) = place() else {
+        return 0;
+    };
+    // SAFETY: what a State does reaches DEPTH and the statistics, never STATE.
+    unsafe { STATE.with(|state| state.enter(place, step, message)) }
 }
 
 #[unsafe(link_section = "ckf_hot")]
@@ -103,13 +93,8 @@ extern "C" fn leave(step: i32, outer: i32) {
     // Steps that were left by an error have not taken themselves off.
     DEPTH.set(outer);
     if outer == 0 {
-        let mut state = STATE.get();
-        state.outermost = None;
-        state.aborted = None;
-        if let (Some(place), Some(step)) = (place(), Step::from_number(step)) {
-            state.step_done(place, step);
-        }
-        STATE.set(state);
+        // SAFETY: as above.
+        unsafe { STATE.with(|state| state.leave(step)) };
     }
 }
 
@@ -130,6 +115,28 @@ impl State {
         met: CheckpointPhase::None,
     };
 
+    #[inline]
+    fn enter(&mut self, place: Place, step: i32, message: i64) -> i32 {
+        if self.message != message || self.mark.is_none() {
+            self.new_message(place, message);
+        }
+        let outer = DEPTH.get();
+        if outer == 0 {
+            self.outermost = Step::from_number(step);
+        }
+        DEPTH.set(outer + 1);
+        outer
+    }
+
+    #[inline]
+    fn leave(&mut self, step: i32) {
+        self.outermost = None;
+        self.aborted = None;
+        if let (Some(place), Some(step)) = (place(), Step::from_number(step)) {
+            self.step_done(place, step);
+        }
+    }
+
     /// The first mark of a message: what was before it is idle time.
     #[inline(never)]
     #[unsafe(link_section = "ckf_hot")]
@@ -140,6 +147,7 @@ impl State {
         DEPTH.set(0);
         self.message = arrived;
         self.parsed = false;
+        place::fetch(place);
         let at = |timestamp| Moment::at(unix_us(timestamp));
         let arrived_at = at(arrived);
         let Some(mark) = self.mark else {
@@ -221,17 +229,22 @@ impl State {
 /// A transaction was committed that waited for nothing, and no statement goes on around it.
 #[inline]
 pub(super) fn plain_committed(place: Place, message: i64, now: Tick) {
-    let mut state = STATE.get();
-    if !settings::track_commands() || state.mark.is_none() {
+    if !settings::track_commands() {
         return;
     }
-    if state.message != message {
-        // Of a message without a step: a function call of the fast path.
-        state.new_message(place, message);
-    }
-    state.counted_ns = 0;
-    state.record(place, Command::Commit, now);
-    STATE.set(state);
+    let act = |state: &mut State| {
+        if state.mark.is_none() {
+            return;
+        }
+        if state.message != message {
+            // Of a message without a step: a function call of the fast path.
+            state.new_message(place, message);
+        }
+        state.counted_ns = 0;
+        state.record(place, Command::Commit, now);
+    };
+    // SAFETY: as in enter.
+    unsafe { STATE.with(act) };
 }
 
 /// Another one was.
@@ -290,9 +303,7 @@ pub(super) fn is_inside() -> bool {
 /// Where the checkpoints were in the transaction that ends now: the first phase it met.
 #[inline]
 pub(super) fn phase_met(place: Place) -> CheckpointPhase {
-    let mut state = STATE.get();
-    let phase = state.met.or(place.phase.phase());
-    state.met = CheckpointPhase::None;
-    STATE.set(state);
-    phase
+    let met = |state: &mut State| std::mem::take(&mut state.met);
+    // SAFETY: as in enter.
+    unsafe { STATE.with(met) }.or(place.phase.phase())
 }

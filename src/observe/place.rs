@@ -6,9 +6,12 @@
 //! A statement of a busy backend finds the caches filled by others: each place that has to be
 //! looked up in the segment's directories again is a wait for memory.
 
-use statseg::{ActivityWriter, CheckpointPhase, Command, Metric, PhaseGauge, Statistic};
+use statseg::{
+    ActivityWriter, CheckpointPhase, Command, Metric, PhaseGauge, Statistic, StepNumber,
+    StepsWriter,
+};
 
-use crate::process::ProcessCell;
+use crate::process::{self, ProcessCell};
 use crate::shmem;
 
 /// What is not told apart by phase and command.
@@ -22,14 +25,13 @@ pub(super) struct Place {
 #[unsafe(link_section = "ckf_data")]
 static PLACE: ProcessCell<Option<Place>> = ProcessCell::new(None);
 
-/// Statistics of a phase: of each command, and of transactions in place 0, which is no command's.
-const COLUMNS: usize = 1 + Command::ALL.len();
-const TRANSACTION: usize = 0;
-const STATISTICS: usize = COLUMNS * CheckpointPhase::ALL.len();
-
+/// Where times are put down first.
 #[unsafe(link_section = "ckf_data")]
-static OWN: ProcessCell<[Statistic<'static>; STATISTICS]> =
-    ProcessCell::new([Statistic::NONE; STATISTICS]);
+static STEPS: ProcessCell<Option<StepsWriter<'static>>> = ProcessCell::new(None);
+
+/// Where they go when there is no room for more: the statistics by the numbers of the steps.
+static OWN: ProcessCell<[Statistic<'static>; StepNumber::COUNT]> =
+    ProcessCell::new([Statistic::NONE; StepNumber::COUNT]);
 
 /// This process's; `None` when the library was not preloaded.
 #[inline]
@@ -41,17 +43,14 @@ pub(super) fn place() -> Option<Place> {
 fn find() -> Option<Place> {
     let segment = shmem::segment()?;
     let slot = shmem::slot();
-    let mut own = [Statistic::NONE; STATISTICS];
-    for (phase, _) in CheckpointPhase::ALL {
-        let metrics = Command::ALL
-            .iter()
-            .map(|(command, _)| (column(*command), Metric::command(*command, *phase)))
-            .chain([(TRANSACTION, Metric::transaction(*phase))]);
-        for (column, metric) in metrics {
-            own[index(column, *phase)] = segment.statistic_at(metric, slot);
+    let mut own = [Statistic::NONE; StepNumber::COUNT];
+    for metric in Metric::ALL {
+        if let Some(place) = metric.step().and_then(|step| own.get_mut(step.index())) {
+            *place = segment.statistic_at(*metric, slot);
         }
     }
     OWN.set(own);
+    STEPS.set(segment.steps(slot));
     let place = Place {
         phase: segment.view().phase_gauge(),
         activity: segment.activity(slot),
@@ -60,34 +59,37 @@ fn find() -> Option<Place> {
     Some(place)
 }
 
-/// Codes begin with 1.
+/// Has what the rest of a transaction writes to fetched, while the executor works.
 #[inline]
-fn column(command: Command) -> usize {
-    command.code() as usize
-}
-
-#[inline]
-fn index(column: usize, phase: CheckpointPhase) -> usize {
-    (phase.code() as usize - 1) * COLUMNS + column
+pub(super) fn fetch(place: Place) {
+    process::fetch(place.activity.first_word());
+    if let Some(steps) = STEPS.get() {
+        process::fetch(steps.next_word());
+    }
 }
 
 /// Record how long a command took. After [`place`].
 #[inline]
 pub(super) fn command(command: Command, phase: CheckpointPhase, ns: u64) {
-    record(index(column(command), phase), ns);
+    record(StepNumber::command(command, phase), ns);
 }
 
 /// The same of a transaction.
 #[inline]
 pub(super) fn transaction(phase: CheckpointPhase, ns: u64) {
-    record(index(TRANSACTION, phase), ns);
+    record(StepNumber::transaction(phase), ns);
 }
 
 /// Once, for all who record: it is in the cache then.
 #[inline(never)]
 #[unsafe(link_section = "ckf_hot")]
-fn record(index: usize, ns: u64) {
-    if let Some(statistic) = OWN.at(index) {
-        statistic.record(ns);
-    }
+fn record(number: StepNumber, ns: u64) {
+    let statistic = |index| OWN.at(index).unwrap_or(Statistic::NONE);
+    let act = |steps: &mut Option<StepsWriter<'static>>| {
+        if let Some(steps) = steps {
+            steps.record(number, ns, statistic);
+        }
+    };
+    // SAFETY: nothing that is called here knows of STEPS.
+    unsafe { STEPS.with(act) };
 }

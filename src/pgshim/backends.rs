@@ -20,6 +20,7 @@ mod raw {
     // None of these can raise: they read memory, and set hook pointers.
     unsafe extern "C" {
         pub(super) fn ckf_watch_commands(callbacks: *const Watcher);
+        pub(super) fn ckf_link_commands(watch: i32);
         pub(super) fn ckf_processes(target: *mut Process, room: i32) -> i32;
         pub(super) fn ckf_processes_again(known: *mut Process, count: i32);
         pub(super) fn ckf_wait_is_client(wait: u32) -> i32;
@@ -81,12 +82,10 @@ impl Step {
     }
 }
 
-/// What is called around each step, and the settings that say whether it is
-/// (backends.h:ckf_watcher). None of the functions may unwind.
+/// What is called around each step, and whether it is for now (backends.h:ckf_watcher). None of the functions may unwind.
 #[repr(C)]
 pub(crate) struct Watcher {
-    pub(crate) enabled: *const bool,
-    pub(crate) track: *const bool,
+    pub(crate) wanted: i32,
     /// Before a step, with the server timestamp of the client's message: what it returns is given
     /// to `leave`.
     pub(crate) enter: extern "C" fn(i32, i64) -> i32,
@@ -101,6 +100,12 @@ pub(crate) fn watch_commands(watcher: &Watcher) {
     // SAFETY: copies the struct, and sets hook pointers of this single-threaded process; the
     // library, whose functions and settings they are, is never unloaded.
     unsafe { raw::ckf_watch_commands(watcher) };
+}
+
+/// Have the hooks or not, as the settings are from now on.
+pub(crate) fn link_commands(wanted: bool) {
+    // SAFETY: sets hook pointers of this single-threaded process.
+    unsafe { raw::ckf_link_commands(i32::from(wanted)) };
 }
 
 /// When the client's last message was taken up, as a server timestamp.

@@ -25,6 +25,7 @@ mod raw {
         pub(super) fn ckf_flush_end() -> u64;
         pub(super) fn ckf_is_durable(target: *const Durable) -> i32;
         pub(super) fn ckf_watch_readers(reader: *const Reader);
+        pub(super) fn ckf_link_readers(level: i32);
         pub(super) fn ckf_set_in_flight(words: *const u64);
     }
 
@@ -210,6 +211,12 @@ pub(crate) struct Reader {
 pub(crate) fn set_in_flight(words: *const u64) {
     // SAFETY: keeps the pointer, which is to a mapping that lasts until it is set anew.
     unsafe { raw::ckf_set_in_flight(words) };
+}
+
+/// Have the hooks or not, as the setting is from now on.
+pub(crate) fn link_readers(level: i32) {
+    // SAFETY: sets hook pointers of this single-threaded process.
+    unsafe { raw::ckf_link_readers(level) };
 }
 
 /// Ask before rows are told, in every child of this process.

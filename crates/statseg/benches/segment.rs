@@ -52,6 +52,23 @@ fn writers(c: &mut Criterion) {
         });
     });
 
+    let mut steps = segment.steps(1).unwrap();
+    let numbers = [4, 10, 4, 16, 22, 25].map(|n| {
+        Metric::ALL
+            .iter()
+            .find_map(|m| m.step().filter(|s| s.index() == n))
+    });
+    c.bench_function("steps_of_a_transaction", |b| {
+        b.iter(|| {
+            for number in numbers.iter().flatten() {
+                steps.record(*number, black_box(next()), |index| {
+                    let metric = Metric::ALL[Metric::ParseNone as usize + index];
+                    segment.statistic_at(metric, 1)
+                });
+            }
+        })
+    });
+
     commits(c, &segment);
 
     let progress = Progress {

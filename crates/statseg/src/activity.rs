@@ -1,7 +1,7 @@
 //! What each process of the server has done: transactions ended, and the longest of each second.
 //!
 //! *Runs in:* each backend writes its own part; any process reads all of them.
-//! *Reads and writes:* the section "activity": a cache line per process.
+//! *Reads and writes:* the section "activity": the first cache line of each process's part.
 //! *Never:* a lock or a lock-prefixed instruction in the writer, which is in the commit path;
 //! a reset: the numbers only grow, who wants a difference remembers what was.
 //!
@@ -18,7 +18,7 @@ use std::ops::Deref;
 
 use crate::sync::{AtomicU64, Ordering};
 
-/// Words of a part.
+/// Words of a part before [`crate::steps`].
 pub(crate) const ACTIVITY_WORDS: usize = 8;
 
 const COMMITS: usize = 0;
@@ -132,6 +132,15 @@ impl<'a> ActivityWriter<'a> {
     #[inline]
     pub fn rolled_back(&self, now_us: i64, ns: u64) {
         self.add(ROLLBACKS, second(now_us), ns);
+    }
+
+    /// Its first word, to be fetched early; null if there is none.
+    #[cfg(not(loom))]
+    #[inline]
+    #[must_use]
+    pub fn first_word(&self) -> *const u64 {
+        let first = self.0.0.first();
+        first.map_or(std::ptr::null(), |word| word.as_ptr())
     }
 
     #[inline]

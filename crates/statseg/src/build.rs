@@ -4,7 +4,7 @@
 //! *Reads and writes:* a segment that nobody else uses yet.
 //! *Never:* writes the version before all else is in place.
 
-use crate::catalog::METRICS;
+use crate::catalog::{METRICS, Metric};
 use crate::codes::SegmentState;
 use crate::collected::{CollectedDatabase, CollectorState};
 use crate::control;
@@ -16,6 +16,7 @@ use crate::observed::{Stall, WaitRow};
 use crate::record::{self, RecordType};
 use crate::records::{FlushState, MonitorState, Progress, SyncState, Takeover, Worker};
 use crate::statistic::{EPOCH, FIRST_EPOCH};
+use crate::steps::StepNumber;
 use crate::sync::{AtomicU64, Ordering};
 use crate::text::Text;
 
@@ -79,9 +80,10 @@ fn write_section(entry: &[AtomicU64], section: &Section) {
     put(&entry[6..], &section.name.to_words());
 }
 
-/// kind, section, word, words, baseline word, reserved, name, unit, help.
+/// kind, section, word, words, baseline word, step, name, unit, help.
 fn write_metric(entry: &[AtomicU64], index: usize, place: &Place) {
     let metric = &METRICS[index];
+    let step = Metric::ALL[index].step();
     put(
         entry,
         &[
@@ -90,7 +92,7 @@ fn write_metric(entry: &[AtomicU64], index: usize, place: &Place) {
             place.word as u64,
             place.words as u64,
             place.baseline as u64,
-            0,
+            step.map_or(0, StepNumber::code),
         ],
     );
     put(&entry[6..], &Text::<6>::new(metric.name).to_words());

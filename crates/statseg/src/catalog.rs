@@ -8,6 +8,7 @@
 use crate::codes::{CheckpointPhase, Command};
 use crate::histogram::BUCKETS;
 use crate::statistic::{COUNTER_WORDS, STATISTIC_WORDS};
+use crate::steps::StepNumber;
 
 /// What a metric is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -335,6 +336,16 @@ impl Metric {
         Self::ALL[Self::TransactionNone as usize + place(phase)]
     }
 
+    /// Its number, if it is one of those that are first recorded as steps.
+    #[must_use]
+    pub fn step(self) -> Option<StepNumber> {
+        let first = Self::ParseNone as usize;
+        let index = (self as usize).checked_sub(first);
+        index
+            .filter(|index| *index < StepNumber::COUNT)
+            .map(StepNumber::from_index)
+    }
+
     /// What is known of the metric.
     #[must_use]
     pub fn def(self) -> &'static MetricDef {
@@ -359,10 +370,16 @@ mod tests {
             for (command, _) in Command::ALL {
                 let metric = Metric::command(*command, *phase).def();
                 assert_eq!(metric.name, format!("{command}_time_{phase}"));
+                let step = Metric::command(*command, *phase).step();
+                assert_eq!(step, Some(StepNumber::command(*command, *phase)));
             }
             let metric = Metric::transaction(*phase).def();
             assert_eq!(metric.name, format!("transaction_time_{phase}"));
+            let step = Metric::transaction(*phase).step();
+            assert_eq!(step, Some(StepNumber::transaction(*phase)));
         }
+        let steps = Metric::ALL.iter().filter(|metric| metric.step().is_some());
+        assert_eq!(steps.count(), StepNumber::COUNT);
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub(crate) const STALLS_FLOOR: usize = 9;
 pub(crate) const TIMELINE_RESET_AT: usize = 10;
 /// The epoch of the smallest and largest values of all statistics (crate::statistic).
 pub(crate) const METRICS_EPOCH: usize = 11;
+/// Where the checkpoints are: the gauge of that name, beside what else each step looks at.
+pub(crate) const CHECKPOINT_PHASE: usize = 12;
 
 /// Entries of a fresh table have epoch 0 and are empty.
 const FIRST_EPOCH: u64 = 1;

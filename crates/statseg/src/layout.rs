@@ -19,6 +19,7 @@ use crate::records::{
     Event, FileRow, FlushState, History, MonitorState, Progress, SyncState, Takeover, Worker,
 };
 use crate::ring::RING_HEAD_WORDS;
+use crate::steps::STEPS_WORDS;
 use crate::text::Text;
 
 /// The version of the layout. It changes only when an old reader would read wrong numbers:
@@ -318,7 +319,7 @@ impl Plan {
             part(
                 SectionKind::Words,
                 "activity",
-                aligned(ACTIVITY_WORDS, ALIGN_WORDS),
+                aligned(ACTIVITY_WORDS + STEPS_WORDS, ALIGN_WORDS),
                 (config.backends as usize).max(1),
             ),
             part(

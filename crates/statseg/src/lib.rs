@@ -17,6 +17,7 @@
 //!    commit_windows                          the commits of each tenth of a second
 //!    in_flight                               group commits that are visible, not yet durable
 //!    activity                                transactions ended, process by process
+//!    steps                                   what is not in the statistics of a process yet
 //!    waits                                   what backends were found waiting for
 //!    collected                               databases whose statistics are kept, and requests
 //!    control, reset                          resets, by baseline, floor and epoch
@@ -51,6 +52,7 @@ mod reset;
 mod ring;
 mod seqlock;
 mod statistic;
+mod steps;
 mod sync;
 mod text;
 mod value;
@@ -101,6 +103,7 @@ pub use ring::{Ring, RingWriter};
 pub use segment::Segment;
 pub use seqlock::Torn;
 pub use statistic::{COUNTER_WORDS, Counter, Gauge, STATISTIC_WORDS, Statistic};
+pub use steps::{STEPS_WORDS, StepNumber, StepsWriter};
 pub use text::Text;
 pub use value::{MetricInfo, Value};
 pub use view::{PhaseGauge, View};

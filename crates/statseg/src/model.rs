@@ -6,10 +6,11 @@
 
 use crate::control::{ResetBusy, ResetGuard};
 use crate::record::record;
-use crate::statistic::FIRST_EPOCH;
+use crate::statistic::{FIRST_EPOCH, Slot};
+use crate::steps::Steps;
 use crate::{
     CommitWindows, CommitWindowsWriter, Counter, Durability, InFlight, MetricKind, Ring,
-    RingWriter, Statistic, Torn, Value,
+    RingWriter, Statistic, StepNumber, StepsWriter, Torn, Value,
 };
 pub use loom::sync::atomic::AtomicU64;
 
@@ -80,7 +81,7 @@ pub fn counter(own: &[AtomicU64]) -> Counter<'_> {
 /// doubles the time.
 #[must_use]
 pub fn value(slot: &[AtomicU64], baseline: &[AtomicU64]) -> Value {
-    let slots = std::iter::once(slot);
+    let slots = std::iter::once(slot.into());
     let baseline = &baseline[..crate::COUNTER_WORDS];
     let sum = crate::statistic::read(&slots, baseline, crate::COUNTER_WORDS);
     (sum, MetricKind::Statistic).into()
@@ -89,7 +90,53 @@ pub fn value(slot: &[AtomicU64], baseline: &[AtomicU64]) -> Value {
 /// See `statistic::rebase`.
 pub fn rebase(slot: &[AtomicU64], baseline: &[AtomicU64], epoch: &AtomicU64) {
     let epoch = crate::statistic::next_epoch(epoch);
-    crate::statistic::rebase(std::iter::once(slot), baseline, crate::COUNTER_WORDS, epoch);
+    crate::statistic::rebase(
+        std::iter::once(slot.into()),
+        baseline,
+        crate::COUNTER_WORDS,
+        epoch,
+    );
+}
+
+/// A writer of steps, which finds what is there.
+#[must_use]
+pub fn steps<'a>(words: &'a [AtomicU64], epoch: &'a AtomicU64) -> StepsWriter<'a> {
+    StepsWriter::new(words, Some(epoch)).expect("there are words")
+}
+
+fn slot_with_steps<'a>(
+    slot: &'a [AtomicU64],
+    (steps, number): (&'a [AtomicU64], StepNumber),
+) -> Slot<'a> {
+    Slot {
+        words: slot,
+        steps: Steps::new(steps, number.code()),
+    }
+}
+
+/// As [`value`], with the steps that are not in the slot yet.
+#[must_use]
+pub fn value_with_steps(
+    slot: &[AtomicU64],
+    steps: (&[AtomicU64], StepNumber),
+    baseline: &[AtomicU64],
+) -> Value {
+    let slots = std::iter::once(slot_with_steps(slot, steps));
+    let baseline = &baseline[..crate::COUNTER_WORDS];
+    let sum = crate::statistic::read(&slots, baseline, crate::COUNTER_WORDS);
+    (sum, MetricKind::Statistic).into()
+}
+
+/// As [`rebase`], likewise.
+pub fn rebase_with_steps(
+    slot: &[AtomicU64],
+    steps: (&[AtomicU64], StepNumber),
+    baseline: &[AtomicU64],
+    epoch: &AtomicU64,
+) {
+    let epoch = crate::statistic::next_epoch(epoch);
+    let slots = std::iter::once(slot_with_steps(slot, steps));
+    crate::statistic::rebase(slots, baseline, crate::COUNTER_WORDS, epoch);
 }
 
 /// A ring of `count` pairs over words enough for it.

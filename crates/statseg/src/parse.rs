@@ -42,6 +42,8 @@ pub(crate) struct Spot {
     pub(crate) slots: usize,
     /// Its first word in the baseline.
     pub(crate) baseline: usize,
+    /// Its number, if it is first recorded as a step (crate::steps).
+    pub(crate) step: Option<u64>,
 }
 
 /// A metric as the directory has it.
@@ -326,6 +328,7 @@ fn parse_metric(
             stride: slots.stride,
             slots: slots.count,
             baseline: baseline.offset + base,
+            step: Some(word(entry, 5)).filter(|step| *step != 0 && kind == MetricKind::Statistic),
         },
     })
 }

@@ -11,7 +11,7 @@ use crate::catalog::{Metric, MetricKind};
 use crate::codes::{CheckpointPhase, SegmentState};
 use crate::collected::{CollectedDatabase, CollectorState};
 use crate::commit_windows::CommitWindowsWriter;
-use crate::control::{METRICS_EPOCH, ResetBusy};
+use crate::control::{CHECKPOINT_PHASE, METRICS_EPOCH, ResetBusy};
 use crate::error::OsError;
 use crate::files::FilesWriter;
 use crate::in_flight::{Durability, Flushes, IN_FLIGHT_WORDS, InFlight};
@@ -27,6 +27,7 @@ use crate::reset::{self, ResetTarget};
 use crate::ring::RingWriter;
 use crate::stale;
 use crate::statistic::{COUNT, Counter, Gauge, Statistic};
+use crate::steps::StepsWriter;
 use crate::sync::Ordering;
 use crate::view::View;
 use crate::waits::WaitsWriter;
@@ -257,9 +258,18 @@ impl Segment {
         ActivityWriter::new(self.view().activity(process))
     }
 
+    /// The last steps of one process, by its number among the server's processes. Writer: that
+    /// process.
+    #[must_use]
+    pub fn steps(&self, process: usize) -> Option<StepsWriter<'_>> {
+        let view = self.view();
+        StepsWriter::new(view.steps(process), view.control().get(METRICS_EPOCH))
+    }
+
     /// Where the checkpoints are, for everybody who counts by it. Writer: the monitor.
     pub fn set_checkpoint_phase(&self, phase: CheckpointPhase) {
         self.gauge(Metric::CheckpointPhase).set(phase.code());
+        Gauge(self.view().control().get(CHECKPOINT_PHASE)).set(phase.code());
     }
 
     /// The timeline. Writer: the monitor.

@@ -26,10 +26,11 @@
 //! 3. the sum over the slots, word by word, becomes the baseline.
 //!
 //! One epoch for all of them, because a backend updates several in each transaction and finds
-//! none of them in its cache.
+//! none of them in its cache. For the same reason those of commands and transactions are first put
+//! down elsewhere and recorded here many at once: [`crate::steps`] has that protocol.
 //!
 //! Read: 1. the baseline's sequence; 2. the baseline; 3. the slots, each under its own sequence
-//! lock; 4. the baseline's sequence again: another: from the start. Min and max of slots with
+//! lock, and with the steps that are not in it yet; 4. the baseline's sequence again: another: from the start. Min and max of slots with
 //! an old epoch are left out.
 //!
 //! What a reset beside updates can and cannot do. Every word of a slot only grows, and the
@@ -51,6 +52,7 @@
 
 use crate::histogram::{self, BUCKETS};
 use crate::seqlock::{self, SEQUENCE};
+use crate::steps::Steps;
 use crate::sync::{AtomicU64, Ordering, Patience, fence};
 
 /// Words of a metric before the buckets; all words of a counter or gauge.
@@ -142,10 +144,17 @@ impl<'a> Statistic<'a> {
     /// Records one value.
     #[inline]
     pub fn record(&self, value: u64) {
-        let Some(StatisticWords { own, epoch }) = self.0 else {
+        if let Some(StatisticWords { epoch, .. }) = self.0 {
+            self.record_in(epoch.load(Ordering::Relaxed), value);
+        }
+    }
+
+    /// Records one value of a given epoch.
+    #[inline]
+    pub(crate) fn record_in(&self, epoch: u64, value: u64) {
+        let Some(StatisticWords { own, .. }) = self.0 else {
             return;
         };
-        let epoch = epoch.load(Ordering::Relaxed);
         let begun = seqlock::begin(&own[SEQUENCE]);
         add(&own[COUNT], 1);
         add(&own[TOTAL], value);
@@ -185,8 +194,71 @@ impl Sum {
         }
     }
 
-    /// Adds one slot; min and max only when they are of the epoch.
-    fn add_slot(&mut self, slot: &[AtomicU64], epoch: u64, patience: Patience) {
+    /// Adds one slot; min and max only when they are of the epoch. `one` is room for it.
+    fn add_slot(
+        &mut self,
+        slot: &Slot<'_>,
+        epoch: u64,
+        patience: fn() -> Patience,
+        one: &mut Self,
+    ) {
+        let Some(steps) = slot.steps else {
+            self.add_words(slot.words, epoch, patience());
+            return;
+        };
+        let mut looks = patience();
+        loop {
+            let seen = steps.begin_read();
+            if seen.is_none() && looks.again() {
+                continue;
+            }
+            one.add_words(slot.words, epoch, patience());
+            // A fold that takes too long may have died: all that it has left is looked at.
+            one.add_steps(&steps, epoch, seen.is_none());
+            let whole = seen.is_some_and(|seen| steps.still(seen));
+            if whole || seen.is_none() || !looks.again() {
+                one.torn |= !whole;
+                self.take(one);
+                return;
+            }
+            one.clear();
+        }
+    }
+
+    /// Adds the steps of a slot that are not in it yet.
+    fn add_steps(&mut self, steps: &Steps<'_>, epoch: u64, all: bool) {
+        let current = steps.epoch() == epoch;
+        for value in steps.values(all) {
+            self.count = self.count.wrapping_add(1);
+            self.total = self.total.wrapping_add(value);
+            if current {
+                self.min = Some(self.min.map_or(value, |m| m.min(value)));
+                self.max = Some(self.max.map_or(value, |m| m.max(value)));
+            }
+            if let Some(bucket) = self.buckets.get_mut(histogram::index(value)) {
+                *bucket = bucket.wrapping_add(1);
+            }
+        }
+    }
+
+    /// Adds another sum, and leaves nothing in it.
+    fn take(&mut self, one: &mut Self) {
+        self.torn |= one.torn;
+        if one.count != 0 {
+            self.count = self.count.wrapping_add(one.count);
+            self.total = self.total.wrapping_add(one.total);
+            self.min = self.min.into_iter().chain(one.min).min();
+            self.max = self.max.max(one.max);
+            for (sum, bucket) in self.buckets.iter_mut().zip(&one.buckets) {
+                *sum = sum.wrapping_add(*bucket);
+            }
+            one.clear();
+        }
+        one.torn = false;
+    }
+
+    /// Adds the words of one slot.
+    fn add_words(&mut self, slot: &[AtomicU64], epoch: u64, patience: Patience) {
         let mut head = [0; COUNTER_WORDS - 1];
         if seqlock::read_patiently(slot, &mut head, patience).is_err() {
             // Its writer is in mid-update or died there. Each word by itself is right all the
@@ -229,12 +301,27 @@ impl Sum {
     }
 }
 
+/// A metric in one slot.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot<'a> {
+    pub(crate) words: &'a [AtomicU64],
+    /// What is not in them yet.
+    pub(crate) steps: Option<Steps<'a>>,
+}
+
+impl<'a> From<&'a [AtomicU64]> for Slot<'a> {
+    fn from(words: &'a [AtomicU64]) -> Self {
+        Self { words, steps: None }
+    }
+}
+
 /// The value of a metric: the sum over `slots` less `baseline`.
 pub(crate) fn read<'a, I>(slots: &I, baseline: &'a [AtomicU64], words: usize) -> Sum
 where
-    I: Iterator<Item = &'a [AtomicU64]> + Clone,
+    I: Iterator<Item = Slot<'a>> + Clone,
 {
     let mut sum = Sum::new(words);
+    let mut one = Sum::new(words);
     let mut less = [0; STATISTIC_WORDS];
     let mut patience = Patience::new();
     loop {
@@ -243,7 +330,7 @@ where
             *value = word.load(Ordering::Relaxed);
         }
         for slot in slots.clone() {
-            sum.add_slot(slot, less[EPOCH], Patience::new());
+            sum.add_slot(&slot, less[EPOCH], Patience::new, &mut one);
         }
         sum.subtract(&less);
         match (baseline.get(SEQUENCE), seen) {
@@ -261,11 +348,12 @@ where
 /// The sum over `slots` since the segment was made, whatever was reset; without min and max.
 pub(crate) fn recorded<'a, I>(slots: I, words: usize) -> Sum
 where
-    I: Iterator<Item = &'a [AtomicU64]>,
+    I: Iterator<Item = Slot<'a>>,
 {
     let mut sum = Sum::new(words);
+    let mut one = Sum::new(words);
     for slot in slots {
-        sum.add_slot(slot, 0, Patience::new());
+        sum.add_slot(&slot, 0, Patience::new, &mut one);
     }
     (sum.min, sum.max) = (None, None);
     sum
@@ -283,7 +371,7 @@ pub(crate) fn next_epoch(epoch: &AtomicU64) -> u64 {
 /// Makes the sum over `slots` the baseline. Only for the holder of the reset lock.
 pub(crate) fn rebase<'a, I>(slots: I, baseline: &[AtomicU64], words: usize, epoch: u64)
 where
-    I: Iterator<Item = &'a [AtomicU64]>,
+    I: Iterator<Item = Slot<'a>>,
 {
     let Some(baseline) = baseline.get(..words) else {
         return;
@@ -291,8 +379,9 @@ where
     let begun = seqlock::begin(&baseline[SEQUENCE]);
     baseline[EPOCH].store(epoch, Ordering::Relaxed);
     let mut sum = Sum::new(words);
+    let mut one = Sum::new(words);
     for slot in slots {
-        sum.add_slot(slot, 0, Patience::long());
+        sum.add_slot(&slot, 0, Patience::long, &mut one);
     }
     baseline[COUNT].store(sum.count, Ordering::Relaxed);
     baseline[TOTAL].store(sum.total, Ordering::Relaxed);

@@ -4,12 +4,14 @@
 //! *Reads and writes:* reads only.
 //! *Never:* uses a place that [`crate::parse`] has not checked.
 
-use crate::activity::{Activity, Ended};
+use crate::activity::{ACTIVITY_WORDS, Activity, Ended};
 use crate::catalog::{Group, Metric};
 use crate::codes::{CheckpointPhase, SegmentState};
 use crate::collected::{CollectedDatabase, CollectorState, DatabaseRequests};
 use crate::commit_windows::{CommitWindows, Commits};
-use crate::control::{FILES_EPOCH, HISTORY_FLOOR, STALLS_FLOOR, TIMELINE_FLOOR, WAITS_EPOCH};
+use crate::control::{
+    CHECKPOINT_PHASE, FILES_EPOCH, HISTORY_FLOOR, STALLS_FLOOR, TIMELINE_FLOOR, WAITS_EPOCH,
+};
 use crate::files::FilesTable;
 use crate::layout::{Section, header};
 use crate::observed::{Second, Stall};
@@ -20,7 +22,8 @@ use crate::records::{
 };
 use crate::reset::{self, ResetTimes};
 use crate::ring::Ring;
-use crate::statistic::{self, COUNT};
+use crate::statistic::{self, Slot};
+use crate::steps::Steps;
 use crate::sync::{AtomicU64, Ordering};
 use crate::value::{MetricInfo, Value};
 use crate::waits::Waits;
@@ -164,8 +167,7 @@ impl<'a> View<'a> {
     #[inline]
     #[must_use]
     pub fn phase_gauge(&self) -> PhaseGauge<'a> {
-        let spot = self.layout.spot(Metric::CheckpointPhase);
-        PhaseGauge(spot.and_then(|spot| self.slot(spot, 0).get(COUNT)))
+        PhaseGauge(self.control().get(CHECKPOINT_PHASE))
     }
 
     fn value_at(&self, spot: &Spot) -> Value {
@@ -414,13 +416,21 @@ impl<'a> View<'a> {
             .unwrap_or(&[])
     }
 
-    /// The words of a metric in all slots.
-    pub(crate) fn slots(
-        &self,
-        spot: &Spot,
-    ) -> impl Iterator<Item = &'a [AtomicU64]> + Clone + use<'a> {
+    /// A metric in all slots.
+    pub(crate) fn slots(&self, spot: &Spot) -> impl Iterator<Item = Slot<'a>> + Clone + use<'a> {
         let (view, spot) = (*self, *spot);
-        (0..spot.slots).map(move |slot| view.slot(&spot, slot))
+        (0..spot.slots).map(move |slot| Slot {
+            words: view.slot(&spot, slot),
+            steps: spot
+                .step
+                .and_then(|step| Steps::new(view.steps(slot), step)),
+        })
+    }
+
+    /// The words of the last steps of a process.
+    pub(crate) fn steps(&self, process: usize) -> &'a [AtomicU64] {
+        let part = self.part(&self.layout.sections.activity, process);
+        part.get(ACTIVITY_WORDS..).unwrap_or(&[])
     }
 
     /// The words of a metric in the baseline.

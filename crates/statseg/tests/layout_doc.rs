@@ -164,6 +164,14 @@ impl Stranger {
             .1
     }
 
+    /// The number of a metric among the steps.
+    fn step(&self, name: &str) -> u64 {
+        let entries = self.entries("metric_count", "metrics_offset", 32);
+        let mut entries = entries.into_iter();
+        let entry = entries.find(|e| self.text(e + 6, 6) == name).unwrap();
+        self.word(entry + words("## Metrics")["step"])
+    }
+
     /// The first words of a metric in slot 0 and in the baseline.
     fn metric(&self, name: &str) -> (usize, usize) {
         let entries = self.entries("metric_count", "metrics_offset", 32);
@@ -182,6 +190,11 @@ fn a_stranger_reads_a_segment_by_the_page_alone() {
     let dir = Dir::new();
     let segment = dir.create();
     segment.counter(Metric::NumDone).add(12);
+    let transaction = Metric::transaction(CheckpointPhase::None);
+    let mut steps = segment.steps(2).unwrap();
+    steps.record(transaction.step().unwrap(), 777, |_| {
+        segment.statistic_at(transaction, 2)
+    });
     for ns in [1000, 5000] {
         segment.statistic(Metric::FileSyncTime).record(ns);
     }
@@ -277,6 +290,18 @@ fn a_stranger_reads_a_segment_by_the_page_alone() {
     let wrote_at = stranger.word(part + described["wrote_at"]);
     assert_eq!(wrote_at, 1_700_000_001_000_000);
     assert_eq!(longest & ((1 << 48) - 1), 9000);
+
+    let steps = part + 8;
+    let described = words("### Steps");
+    let step = stranger.word(steps + described["steps"]);
+    assert_eq!(
+        (step & 0xff, step >> 8),
+        (stranger.step("transaction_time_none"), 777)
+    );
+    assert_eq!(stranger.word(steps + described["steps"] + 1), 0);
+    let epochs =
+        stranger.word(stranger.section("control")[1] + words("## Control")["metrics_epoch"]);
+    assert_eq!(stranger.word(steps + described["steps_epoch"]), epochs);
 
     let epoch = stranger.word(stranger.section("control")[1] + words("## Control")["files_epoch"]);
     let [_, table, _, stride, count] = stranger.section("files_written");

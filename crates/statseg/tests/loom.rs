@@ -24,6 +24,9 @@ mod in_flight;
 #[path = "loom/commit_windows.rs"]
 mod commit_windows;
 
+#[path = "loom/steps.rs"]
+mod steps;
+
 fn check(model: impl Fn() + Sync + Send + 'static) {
     check_to(3, model);
 }

@@ -32,7 +32,7 @@ impl Fresh {
 
     fn read(&self) -> Sum {
         read(
-            &self.slots.iter().map(Vec::as_slice),
+            &self.slots.iter().map(|words| Slot::from(words.as_slice())),
             &self.baseline,
             STATISTIC_WORDS,
         )
@@ -40,7 +40,7 @@ impl Fresh {
 
     fn rebase(&self) {
         rebase(
-            self.slots.iter().map(Vec::as_slice),
+            self.slots.iter().map(|words| Slot::from(words.as_slice())),
             &self.baseline,
             STATISTIC_WORDS,
             next_epoch(&self.epoch),
@@ -117,7 +117,11 @@ fn a_gauge_is_the_sum_of_its_slots() {
         gauge.set(100);
         gauge.set(value);
     }
-    let sum = read(&slots.iter().map(Vec::as_slice), &baseline, COUNTER_WORDS);
+    let sum = read(
+        &slots.iter().map(|words| Slot::from(words.as_slice())),
+        &baseline,
+        COUNTER_WORDS,
+    );
     assert_eq!((sum.count, sum.torn), (7, false));
 }
 
