@@ -127,6 +127,15 @@ pub fn value_with_steps(
     (sum, MetricKind::Statistic).into()
 }
 
+/// What was recorded in a slot and its steps, whatever was reset: the part of a read that a fold can
+/// meddle with. The baseline and min and max would make loom's work many times as long.
+#[must_use]
+pub fn recorded_with_steps(slot: &[AtomicU64], steps: (&[AtomicU64], StepNumber)) -> Value {
+    let slots = std::iter::once(slot_with_steps(slot, steps));
+    let sum = crate::statistic::recorded(slots, crate::COUNTER_WORDS);
+    (sum, MetricKind::Statistic).into()
+}
+
 /// As [`rebase`], likewise.
 pub fn rebase_with_steps(
     slot: &[AtomicU64],
