@@ -4,7 +4,7 @@
 //! *Never:* answers where nothing was measured: then it returns no row.
 
 use pacing::BLOCK_BYTES;
-use pacing::outlook::{Load, Outlook, Setting};
+use pacing::outlook::{Load, Setting};
 use pgrx::datum::Interval;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
