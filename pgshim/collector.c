@@ -7,15 +7,11 @@
  * - Between dshash_seq_init and dshash_seq_term, and while an entry is locked, nothing but
  *   copying: no allocation, no I/O, no conversion. An insert of another backend waits meanwhile.
  * - No reference is kept (pgstat_get_entry_ref): a drop would leave the entry behind until we
- *   release it, and a second drop of it is an ERROR, in the startup process a FATAL one.
+ *   release it, and a second drop of it is an ERROR, in the startup process a FATAL one. The one
+ *   exception is collector_watch.c.
  * - Partition lock first, then the entry's own, as in pgstat_shmem.c.
  */
-#include "collector.h"
-
-#include "pgstat.h"
-#include "utils/pgstat_internal.h"
-
-#include "compat.h"
+#include "collector_entry.h"
 
 /*
  * The marks are entries for functions of no database, which cannot exist: core writes them to
@@ -24,39 +20,6 @@
  * discard every statistic there is (pgstat.c:pgstat_read_statsfile).
  */
 #define MARK_KIND PGSTAT_KIND_FUNCTION
-
-static PgStat_HashKey
-hash_key(uint32 kind, uint32 database, uint64 object)
-{
-	PgStat_HashKey key;
-
-	memset(&key, 0, sizeof(key));	/* padding is hashed */
-	key.kind = (PgStat_Kind) kind;
-	key.dboid = database;
-	STATS_OBJECT(key) = object;
-	return key;
-}
-
-/* The entry, locked by its partition; NULL if there is none, or it was dropped. */
-static PgStatShared_HashEntry *
-find(const ckf_key *key, bool exclusive)
-{
-	PgStat_HashKey hash = hash_key(key->kind, key->database, key->object);
-	PgStatShared_HashEntry *entry = dshash_find(pgStatLocal.shared_hash, &hash, exclusive);
-
-	if (entry != NULL && entry->dropped)
-	{
-		dshash_release_lock(pgStatLocal.shared_hash, entry);
-		return NULL;
-	}
-	return entry;
-}
-
-static PgStatShared_Common *
-body_of(const PgStatShared_HashEntry *entry)
-{
-	return dsa_get_address(pgStatLocal.dsa, entry->body);
-}
 
 /* Does the kind have entries of this length in the hash table? */
 static bool
@@ -104,25 +67,12 @@ ckf_keys(ckf_key *target, uint64 room)
 	return count;
 }
 
-/* So many look-ups take as long as memory does to answer. */
-#define FETCH_AHEAD 4
-
-/* Have the caches filled from there. Nothing happens if there is no memory any more. */
-static inline void
-fetch(const char *from, uint32 bytes)
-{
-	for (uint32 at = 0; at < bytes + 64; at += 64)
-		__builtin_prefetch(from + at);
-}
-
 /*
- * Copy entries of one kind, each to its place in target, and note which of them there are; and
- * where, if the caller keeps that for the next time: most of the time is for memory that nobody
- * has used for seconds. Returns how many.
+ * Copy entries of one kind, each to its place in target, and note which of them there are. Returns
+ * how many.
  */
 uint64
-ckf_copy(const ckf_key *keys, uint64 count, uint8 *target, uint32 bytes, uint8 *found,
-		 ckf_place *places)
+ckf_copy(const ckf_key *keys, uint64 count, uint8 *target, uint32 bytes, uint8 *found)
 {
 	uint64		copied = 0;
 
@@ -135,11 +85,6 @@ ckf_copy(const ckf_key *keys, uint64 count, uint8 *target, uint32 bytes, uint8 *
 	{
 		PgStatShared_HashEntry *entry = NULL;
 
-		if (places != NULL && i + FETCH_AHEAD < count)
-		{
-			fetch(places[i + FETCH_AHEAD].entry, sizeof(*entry));
-			fetch(places[i + FETCH_AHEAD].body, sizeof(PgStatShared_Common) + bytes);
-		}
 		if (keys[i].kind == keys[0].kind)
 			entry = find(&keys[i], false);
 		found[i] = entry != NULL;
@@ -147,8 +92,6 @@ ckf_copy(const ckf_key *keys, uint64 count, uint8 *target, uint32 bytes, uint8 *
 		{
 			PgStatShared_Common *body = body_of(entry);
 
-			if (places != NULL)
-				places[i] = (ckf_place) {(const char *) entry, (const char *) body};
 			LWLockAcquire(&body->lock, LW_SHARED);
 			memcpy(target + i * bytes, pgstat_get_entry_data(keys[i].kind, body), bytes);
 			LWLockRelease(&body->lock);

@@ -157,7 +157,10 @@ my $log = slurp_file($node->logfile, $offset);
 is(scalar(() = $log =~ /LOG:  could not write ckptflush statistics file/g), 1, 'the log has one line a minute');
 is(ask("SELECT last_error FROM ckpt_stats_workers WHERE name = 'ckptflush collector'"), '', 'the worker has no error');
 
-# A crash at each step.
+# A crash at each step. What is changed is not written before it is asked for.
+ask("ALTER SYSTEM SET ckptflush.collector_interval = '1h'");
+$node->reload;
+$node->poll_query_until('postgres', "SELECT current_setting('ckptflush.collector_interval') = '1h'") or die 'no reload';
 my $rows = ask($inserted);
 foreach my $call (qw(open write sync rename syncdir))
 {

@@ -101,6 +101,7 @@ impl Collector {
     /// Look once, and say when to look again.
     pub(crate) fn round(&mut self) -> Duration {
         if !settings::collector() {
+            self.watch.release();
             return OFF;
         }
         let Ok(identity) = identity::own() else {
@@ -128,6 +129,7 @@ impl Collector {
 
     /// Switched off. What was not written then is found changed later.
     pub(crate) fn suspend(&mut self) {
+        self.watch.release();
         self.next_round = Instant::now();
     }
 
@@ -208,6 +210,9 @@ impl Collector {
             .filter(|oid| **oid != SHARED && databases.iter().all(|row| row.oid != **oid))
             .copied()
             .collect();
+        if !gone.is_empty() {
+            self.watch.release();
+        }
         for oid in gone {
             self.known.remove(&oid);
             self.rows.remove(oid);
