@@ -8,7 +8,7 @@
  *   copying: no allocation, no I/O, no conversion. An insert of another backend waits meanwhile.
  * - No reference is kept (pgstat_get_entry_ref): a drop would leave the entry behind until we
  *   release it, and a second drop of it is an ERROR, in the startup process a FATAL one. The one
- *   exception is collector_watch.c.
+ *   exception is collector_watch.c. Nor is an entry dropped to which others refer.
  * - Partition lock first, then the entry's own, as in pgstat_shmem.c.
  */
 #include "collector_entry.h"
@@ -266,8 +266,10 @@ ckf_merge_entries(const ckf_key *keys, uint64 count, const uint8 *saved, uint32 
 }
 
 /*
- * Drop one entry, as pgstat_drop_entry does, which however raises an ERROR if somebody else was
- * faster. False if there is none.
+ * Drop one entry, unless somebody refers to it. Then it would stay until he lets it go, and core's own
+ * drop of it is an ERROR until then, in the end of a transaction that is committed: so who drops a
+ * table at this very moment would take the server down. References are taken with the partition
+ * locked, so nobody can while we look; the count has one more, for not being dropped.
  */
 int32
 ckf_drop(const ckf_key *key)
@@ -276,20 +278,16 @@ ckf_drop(const ckf_key *key)
 	dsa_pointer body;
 
 	if (entry == NULL)
-		return false;
-	entry->dropped = true;
-	if (pg_atomic_sub_fetch_u32(&entry->refcount, 1) == 0)
-	{
-		body = entry->body;
-		dshash_delete_entry(pgStatLocal.shared_hash, entry);
-		dsa_free(pgStatLocal.dsa, body);
-	}
-	else
+		return CKF_DROP_NONE;
+	if (pg_atomic_read_u32(&entry->refcount) > 1)
 	{
 		dshash_release_lock(pgStatLocal.shared_hash, entry);
-		pgstat_request_entry_refs_gc();
+		return CKF_DROP_IN_USE;
 	}
-	return true;
+	body = entry->body;
+	dshash_delete_entry(pgStatLocal.shared_hash, entry);
+	dsa_free(pgStatLocal.dsa, body);
+	return CKF_DROP_DONE;
 }
 
 /* Crash recovery has emptied an unlogged relation: it has no tuples. */

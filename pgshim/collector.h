@@ -59,6 +59,14 @@ typedef enum ckf_merge
 	CKF_MERGE_MATERIAL = 1		/* only material fields: those of another server */
 } ckf_merge;
 
+/* What has become of an entry that is to be dropped. */
+typedef enum ckf_dropped
+{
+	CKF_DROP_NONE = 0,			/* there is none */
+	CKF_DROP_DONE = 1,
+	CKF_DROP_IN_USE = 2			/* it is still there: somebody refers to it */
+} ckf_dropped;
+
 /* Three words that live as long as the statistics do, and are written and restored with them. */
 typedef struct ckf_mark
 {

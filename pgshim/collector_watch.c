@@ -12,8 +12,9 @@
  * What a reference does, and why it is harmless here:
  * - It keeps a dropped entry in memory, until the collector has read pg_database anew.
  * - A second drop of an entry that is kept is an ERROR. DROP DATABASE drops it once, when it is
- *   committed, and so does the startup process where that is replayed. The collector, which drops
- *   what it finds without a database, gives all references back before.
+ *   committed, and so does the startup process where that is replayed. The collector drops no entry
+ *   that is referred to, and gives its own references back before it drops what it finds without a
+ *   database.
  * - Not pgstat_get_entry_ref: that gives references back by itself, at any later call.
  */
 #include "collector_entry.h"

@@ -29,7 +29,7 @@ use super::restoring::Restoring;
 use super::rows::{Rows, SHARED};
 use super::store::Store;
 use super::validate::{After, Validation};
-use crate::pgshim::stats::catalog;
+use crate::pgshim::stats::{Dropped, Key, catalog};
 use crate::pgshim::{self, stats};
 use crate::{process, server, settings};
 
@@ -55,6 +55,8 @@ pub(crate) struct Collector {
     pub(super) watch: Watch,
     /// All of pg_database is in `known`, as it was when it was read last.
     is_complete: bool,
+    /// Entries of databases that are gone, to which somebody referred when they were to be dropped.
+    in_use: Vec<Key>,
     pub(super) validation: Validation,
     restoring: Restoring,
     pub(super) generation: u64,
@@ -89,6 +91,7 @@ impl Collector {
             known: BTreeMap::new(),
             watch: Watch::default(),
             is_complete: false,
+            in_use: Vec::new(),
             validation,
             restoring: Restoring::new(),
             generation: 0,
@@ -117,6 +120,7 @@ impl Collector {
         if Instant::now() >= self.next_round || !requests.is_empty() {
             let begin = Instant::now();
             self.look_at_databases();
+            self.drop_rest();
             self.import(&identity);
             self.collect(&identity, &requests);
             let pause = (begin.elapsed() * PAUSE).max(settings::collector_interval());
@@ -237,10 +241,23 @@ impl Collector {
         self.is_complete = true;
     }
 
-    pub(super) fn drop_entries(&self, database: u32) {
-        for key in self.keys.of(database) {
-            stats::drop_entry(key);
+    pub(super) fn drop_entries(&mut self, database: u32) {
+        let own = self.kinds.key_of(database);
+        self.in_use.retain(|key| key.database != database);
+        for key in std::iter::once(&own).chain(self.keys.of(database)) {
+            if stats::drop_entry(key) == Dropped::InUse {
+                self.in_use.push(*key);
+            }
         }
-        stats::drop_entry(&self.kinds.key_of(database));
+        // Its own entry is the first of its keys, too.
+        self.in_use.dedup();
+    }
+
+    /// Try again what could not be dropped, unless there is such a database again.
+    fn drop_rest(&mut self) {
+        let known = &self.known;
+        self.in_use.retain(|key| {
+            !known.contains_key(&key.database) && stats::drop_entry(key) == Dropped::InUse
+        });
     }
 }

@@ -25,7 +25,7 @@ use super::kinds::Kinds;
 use super::known::Known;
 use super::rows::{self, Rows, SHARED};
 use crate::pgshim::stats::catalog::{self, Object};
-use crate::pgshim::stats::{self, Key};
+use crate::pgshim::stats::{self, Dropped, Key};
 use crate::{process, shmem};
 
 pub(crate) const NAME: &str = "ckptflush validator";
@@ -43,6 +43,13 @@ const AGAIN: Duration = Duration::from_secs(1);
 
 /// And not more often than that: it may be one to which nobody can connect.
 const TIMES: u32 = 60;
+
+/// Looks at objects whose entries are to be dropped while somebody refers to them. Who is about to
+/// drop them himself does so soon; what a session has looked at by its OID, it refers to until it
+/// ends. The entry stays then, and does no harm.
+const LOOKS: u32 = 10;
+/// Between two of them.
+const MOMENT: Duration = Duration::from_millis(10);
 
 /// Why objects are looked up: what an unlogged relation has in it depends on that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -117,7 +124,7 @@ impl Validation {
         };
         let waiting = self.queue.remove(at)?;
         if waiting.database == SHARED {
-            self.look_at_shared(rows);
+            self.look_at_shared(waiting, rows);
         } else if known
             .get(&waiting.database)
             .is_some_and(|it| it.is_connectable)
@@ -156,12 +163,17 @@ impl Validation {
     }
 
     /// Shared relations are never dropped; subscriptions are, and their catalog is a shared one.
-    fn look_at_shared(&self, rows: &Rows) {
+    fn look_at_shared(&mut self, waiting: Waiting, rows: &Rows) {
         let keys = keys_of(Subject::Common);
-        let dropped = by_kind(&keys)
-            .map(|keys| look_at(keys, After::Recovery).unwrap_or(0))
-            .sum();
-        rows.update(SHARED, |row| row.dropped_entries = Some(dropped));
+        let mut looked = Looked::default();
+        let _ = looked.look_at_all(&keys, waiting.after);
+        rows.update(SHARED, |row| {
+            let before = row.dropped_entries.filter(|_| waiting.times > 0);
+            row.dropped_entries = Some(before.unwrap_or(0) + looked.dropped);
+        });
+        if !looked.in_use.is_empty() {
+            self.again(waiting);
+        }
     }
 }
 
@@ -196,20 +208,22 @@ pub(crate) fn run(task: u64) {
     } else {
         After::Request
     };
-    let keys = keys_of(Subject::Database(database));
-    let mut dropped = 0;
-    for keys in by_kind(&keys) {
-        for keys in keys.chunks(AT_ONCE) {
-            let Some(some) = look_at(keys, after) else {
-                return; // somebody wants the database; the collector will send another one
-            };
-            dropped += some;
+    let mut keys = keys_of(Subject::Database(database));
+    let mut looked = Looked::default();
+    for look in 1..=LOOKS {
+        if looked.look_at_all(&keys, after).is_none() {
+            return; // somebody wants the database; the collector will send another one
         }
+        keys = std::mem::take(&mut looked.in_use);
+        if keys.is_empty() || look == LOOKS {
+            break;
+        }
+        std::thread::sleep(MOMENT);
     }
     let segment = shmem::require();
     if let Some(row) = rows::find(segment, database) {
         let requests = segment.view().database_requests(row);
-        requests.report_dropped(dropped);
+        requests.report_dropped(looked.dropped);
     }
 }
 
@@ -246,17 +260,37 @@ fn keys_of(subject: Subject) -> Vec<Key> {
     keys
 }
 
-/// Look at objects of one kind; how many entries were dropped. `None`: somebody wants the
-/// database.
-fn look_at(keys: &[Key], after: After) -> Option<u64> {
-    let objects = catalog::objects(keys)?;
-    let mut dropped = 0;
-    for (key, object) in keys.iter().zip(objects) {
-        match object {
-            Object::Missing => dropped += u64::from(stats::drop_entry(key)),
-            Object::Unlogged if after == After::Recovery => stats::forget_tuples(key),
-            Object::Unlogged | Object::Permanent | Object::Unknown => {}
-        }
+/// What was found out about objects.
+#[derive(Default)]
+struct Looked {
+    /// Entries dropped.
+    dropped: u64,
+    /// Those that are to be dropped when nobody refers to them any more.
+    in_use: Vec<Key>,
+}
+
+impl Looked {
+    /// `None`: somebody wants the database.
+    fn look_at_all(&mut self, keys: &[Key], after: After) -> Option<()> {
+        by_kind(keys)
+            .flat_map(|keys| keys.chunks(AT_ONCE))
+            .try_for_each(|keys| self.look_at(keys, after))
     }
-    Some(dropped)
+
+    /// Look at objects of one kind.
+    fn look_at(&mut self, keys: &[Key], after: After) -> Option<()> {
+        let objects = catalog::objects(keys)?;
+        for (key, object) in keys.iter().zip(objects) {
+            match object {
+                Object::Missing => match stats::drop_entry(key) {
+                    Dropped::None => {}
+                    Dropped::Done => self.dropped += 1,
+                    Dropped::InUse => self.in_use.push(*key),
+                },
+                Object::Unlogged if after == After::Recovery => stats::forget_tuples(key),
+                Object::Unlogged | Object::Permanent | Object::Unknown => {}
+            }
+        }
+        Some(())
+    }
 }

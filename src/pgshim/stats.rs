@@ -280,13 +280,27 @@ pub(crate) fn merge(keys: &[Key], saved: &[u8], bytes: usize, what: What, mark: 
     guarded(|| unsafe { raw::ckf_merge_entries(from, count, data, length, what as i32, mark) })
 }
 
-/// Drop an entry; false if there is none.
-pub(crate) fn drop_entry(key: &Key) -> bool {
+/// What has become of an entry that is to be dropped (collector.h:ckf_dropped).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Dropped {
+    /// There is none.
+    None,
+    Done,
+    /// It is still there, for somebody refers to it: to be tried again.
+    InUse,
+}
+
+/// Drop an entry.
+pub(crate) fn drop_entry(key: &Key) -> Dropped {
     let key = std::ptr::from_ref(key);
     // SAFETY: a valid pointer.
     #[allow(ffi_unwind_calls)]
     let dropped = guarded(|| unsafe { raw::ckf_drop(key) });
-    dropped != 0
+    match dropped {
+        0 => Dropped::None,
+        1 => Dropped::Done,
+        _ => Dropped::InUse,
+    }
 }
 
 /// Set a relation's numbers of tuples to zero.
