@@ -177,7 +177,7 @@ impl Collector {
                 self.store.remove(subject);
                 continue;
             };
-            if header.subject != subject || header.identity != *identity {
+            if header.subject != subject || header.identity.check(identity).is_err() {
                 continue;
             }
             known.filed = Some(Filed {
