@@ -164,5 +164,6 @@ WHERE pg_stat_have_stats('relation', (SELECT oid FROM pg_database WHERE datname 
 SQL
 }
 $node->stop;
+no_fatal($node);
 
 done_testing();

@@ -119,5 +119,6 @@ $node->poll_query_until('postgres', "SELECT NOT current_setting('ckptflush.colle
 like(error_of("SELECT ckpt_stats_write_database($oid)"), qr/ERROR:  the collector is not running/, 'off: it says so');
 is(ask("SELECT last_error FROM ckpt_stats_workers WHERE name = 'ckptflush collector'"), '', 'all this without an error');
 $node->stop;
+no_fatal($node);
 
 done_testing();
