@@ -184,7 +184,9 @@ impl Collector {
         if found.iter().all(|oid| self.known.contains_key(oid)) {
             return;
         }
-        // Read after the search: a database whose entry was found had been created before.
+        // Read after the search: a database whose entry was found had been created before. That was
+        // perhaps not told yet: so it is read whether it is known to have changed or not.
+        self.is_complete = false;
         self.look_at_databases();
         for oid in found {
             if !self.known.contains_key(&oid) {

@@ -54,7 +54,7 @@ pub(crate) struct Collector {
     pub(super) known: BTreeMap<u32, Known>,
     pub(super) watch: Watch,
     /// All of pg_database is in `known`, as it was when it was read last.
-    is_complete: bool,
+    pub(super) is_complete: bool,
     /// Entries of databases that are gone, to which somebody referred when they were to be dropped.
     in_use: Vec<Key>,
     pub(super) validation: Validation,
