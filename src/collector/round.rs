@@ -163,6 +163,7 @@ impl Collector {
     /// Take the files as they are for written, so that only what changes is written again.
     fn adopt(&mut self, identity: &Identity) {
         self.watch.clear();
+        self.store.directory.remove_temporary();
         for subject in self.store.directory.list().unwrap_or_default() {
             let head = self.store.directory.read_head(subject).ok().flatten();
             let Some(Ok(envelope)) = head.map(|bytes| Envelope::read(&bytes)) else {
