@@ -112,11 +112,27 @@ ask("SELECT ckpt_stats_restore_database($oid, '$saved')");
 $node->poll_query_until('postgres', "SELECT dropped_entries = $more + 1 $row") or die 'they are not dropped';
 ok(1, 'and are dropped when it has ended');
 
-# Off.
+# Off, while somebody waits. The collector is stopped for that, so that it does not answer before.
+my $pid   = ask("SELECT pid FROM ckpt_stats_workers WHERE name = 'ckptflush collector'");
+my $asked = ask("SELECT requests $row");
+kill 'STOP', $pid or die "could not stop $pid: $!";
+$session = $node->background_psql('postgres', on_error_stop => 0);
+$session->query_until(qr/asking/, "\\echo asking\nSELECT ckpt_stats_write_database($oid, true);\n\\echo told\n");
+$node->poll_query_until('postgres', "SELECT requests > $asked $row") or die 'it is not asked';
 ask('ALTER SYSTEM SET ckptflush.collector = off');
 $node->reload;
+# A session that was started since knows; so the collector was sent the signal, too.
 $node->poll_query_until('postgres', "SELECT NOT current_setting('ckptflush.collector')::bool") or die 'no reload';
-like(error_of("SELECT ckpt_stats_write_database($oid)"), qr/ERROR:  the collector is not running/, 'off: it says so');
+kill 'CONT', $pid;
+$session->query_until(qr/told/, '');
+like($session->{stderr}, qr/ERROR:  the collector is not running/, 'off: who waits is told so');
+$session->quit;
+like(error_of("SELECT ckpt_stats_write_database($oid)"), qr/ERROR:  the collector is not running/, 'so is who asks now');
+ask('ALTER SYSTEM RESET ckptflush.collector');
+$node->reload;
+$node->poll_query_until('postgres', "SELECT current_setting('ckptflush.collector')::bool") or die 'no reload';
+ask("SELECT ckpt_stats_write_database($oid, true)");
+is(ask("SELECT requests > $asked AND NOT pending $row"), 't', 'on: it answers again');
 is(ask("SELECT last_error FROM ckpt_stats_workers WHERE name = 'ckptflush collector'"), '', 'all this without an error');
 $node->stop;
 no_fatal($node);

@@ -104,9 +104,10 @@ impl Collector {
     /// Look once, and say when to look again.
     pub(crate) fn round(&mut self) -> Duration {
         if !settings::collector() {
-            self.watch.release();
+            self.suspend();
             return OFF;
         }
+        self.answer(true);
         let Ok(identity) = identity::own() else {
             return SOON; // the directory is gone, or will be readable again
         };
@@ -133,8 +134,19 @@ impl Collector {
 
     /// Switched off. What was not written then is found changed later.
     pub(crate) fn suspend(&mut self) {
+        self.answer(false);
         self.watch.release();
         self.next_round = Instant::now();
+    }
+
+    /// Tell who has asked, or may ask, whether there will be an answer: without a pid there is none
+    /// ([`super::request`]).
+    fn answer(&mut self, will: bool) {
+        let pid = will.then(process::pid);
+        if self.state.pid != pid {
+            self.state.pid = pid;
+            self.publish();
+        }
     }
 
     /// After an error: whatever it interrupted begins anew.
