@@ -108,24 +108,25 @@ word(const uint8 *data, const ckf_field *field)
 	return *(const int64 *) (data + field->offset);
 }
 
+/* The latest of the times of this rule; 0: it never was. */
+static int64
+latest(const ckf_kind *kind, uint32 rule, const uint8 *data)
+{
+	int64		time = 0;
+
+	for (uint32 i = 0; i < kind->field_count; i++)
+	{
+		if (kind->fields[i].rule == rule)
+			time = Max(time, word(data, &kind->fields[i]));
+	}
+	return time;
+}
+
 /* Is one of the times of this rule later in the first than every one in the second? */
 static bool
 is_later(const ckf_kind *kind, uint32 rule, const uint8 *first, const uint8 *second)
 {
-	int64		a = 0,
-				b = 0;
-
-	for (uint32 i = 0; i < kind->field_count; i++)
-	{
-		const ckf_field *field = &kind->fields[i];
-
-		if (field->rule == rule)
-		{
-			a = Max(a, word(first, field));
-			b = Max(b, word(second, field));
-		}
-	}
-	return a > b;
+	return latest(kind, rule, first) > latest(kind, rule, second);
 }
 
 /*
@@ -290,21 +291,32 @@ ckf_drop(const ckf_key *key)
 	return CKF_DROP_DONE;
 }
 
-/* Crash recovery has emptied an unlogged relation: it has no tuples. */
+/*
+ * Crash recovery has emptied an unlogged relation: it has no tuples, unless it was filled again. VACUUM
+ * or ANALYZE since that moment has counted them.
+ */
 int32
-ckf_forget_tuples(const ckf_key *key)
+ckf_forget_tuples(const ckf_key *key, int64 since)
 {
-	PgStatShared_HashEntry *entry = find(key, false);
+	PgStatShared_HashEntry *entry;
 	PgStatShared_Relation *body;
+	ckf_kind	kind;
 
+	if (key->kind != PGSTAT_KIND_RELATION || !ckf_kind_of(key->kind, &kind))
+		return false;
+	entry = find(key, false);
 	if (entry == NULL)
 		return false;
 	body = (PgStatShared_Relation *) body_of(entry);
 	LWLockAcquire(&body->header.lock, LW_EXCLUSIVE);
-	body->stats.TAB_LIVE_TUPLES = 0;
-	body->stats.TAB_DEAD_TUPLES = 0;
-	body->stats.TAB_MOD_SINCE_ANALYZE = 0;
-	body->stats.TAB_INS_SINCE_VACUUM = 0;
+	if (latest(&kind, CKF_RULE_VACUUMED, (const uint8 *) &body->stats) < since &&
+		latest(&kind, CKF_RULE_ANALYZED, (const uint8 *) &body->stats) < since)
+	{
+		body->stats.TAB_LIVE_TUPLES = 0;
+		body->stats.TAB_DEAD_TUPLES = 0;
+		body->stats.TAB_MOD_SINCE_ANALYZE = 0;
+		body->stats.TAB_INS_SINCE_VACUUM = 0;
+	}
 	LWLockRelease(&body->header.lock);
 	dshash_release_lock(pgStatLocal.shared_hash, entry);
 	return true;

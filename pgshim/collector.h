@@ -111,7 +111,7 @@ extern uint64 ckf_copy(const ckf_key *keys, uint64 count, uint8 *target, uint32 
 extern uint64 ckf_merge_entries(const ckf_key *keys, uint64 count, const uint8 *saved,
 								uint32 bytes, int32 what, uint64 mark);
 extern int32 ckf_drop(const ckf_key *key);
-extern int32 ckf_forget_tuples(const ckf_key *key);
+extern int32 ckf_forget_tuples(const ckf_key *key, int64 since);
 extern int32 ckf_mark_read(uint64 mark, ckf_mark *target);
 extern void ckf_mark_write(uint64 mark, const ckf_mark *source);
 

@@ -77,8 +77,8 @@ impl Collector {
         let now = Instant::now();
         let rows = Rows::start(segment);
         let mut validation = Validation::new();
-        for database in rows.unvalidated() {
-            validation.add(database, After::Recovery);
+        for (database, restored_at) in rows.unvalidated() {
+            validation.add(database, After::restored_at(restored_at));
         }
         Self {
             segment,

@@ -56,8 +56,24 @@ const MOMENT: Duration = Duration::from_millis(10);
 pub(super) enum After {
     /// A crash, or a promotion: unlogged relations were emptied.
     Recovery,
-    /// A file was restored by SQL.
+    /// A file was restored by SQL; or recovery was so long ago that unlogged relations have
+    /// something else in them.
     Request,
+}
+
+/// No unlogged relation is taken for empty so long after its statistics were restored.
+const FRESH: Duration = Duration::from_secs(600);
+
+impl After {
+    /// What was restored then is still to be looked at.
+    pub(super) fn restored_at(us: i64) -> Self {
+        let age = u64::try_from(process::now_us() - us).map(Duration::from_micros);
+        if age.is_ok_and(|age| age < FRESH) {
+            Self::Recovery
+        } else {
+            Self::Request
+        }
+    }
 }
 
 /// What a worker is told, in one word: the database, and in the bit above its 32 after what.
@@ -166,7 +182,8 @@ impl Validation {
     fn look_at_shared(&mut self, waiting: Waiting, rows: &Rows) {
         let keys = keys_of(Subject::Common);
         let mut looked = Looked::default();
-        let _ = looked.look_at_all(&keys, waiting.after);
+        // There are no unlogged ones.
+        let _ = looked.look_at_all(&keys, After::Request, 0);
         rows.update(SHARED, |row| {
             let before = row.dropped_entries.filter(|_| waiting.times > 0);
             row.dropped_entries = Some(before.unwrap_or(0) + looked.dropped);
@@ -210,8 +227,13 @@ pub(crate) fn run(task: u64) {
     };
     let mut keys = keys_of(Subject::Database(database));
     let mut looked = Looked::default();
+    let segment = shmem::require();
+    let place = rows::find(segment, database);
+    let row = place.and_then(|place| segment.view().database(place).read().ok());
+    let restored_at = row.and_then(|row| row.restored_at);
+    let since = restored_at.map_or(i64::MAX, process::timestamp);
     for look in 1..=LOOKS {
-        if looked.look_at_all(&keys, after).is_none() {
+        if looked.look_at_all(&keys, after, since).is_none() {
             return; // somebody wants the database; the collector will send another one
         }
         keys = std::mem::take(&mut looked.in_use);
@@ -220,9 +242,8 @@ pub(crate) fn run(task: u64) {
         }
         std::thread::sleep(MOMENT);
     }
-    let segment = shmem::require();
-    if let Some(row) = rows::find(segment, database) {
-        let requests = segment.view().database_requests(row);
+    if let Some(place) = place {
+        let requests = segment.view().database_requests(place);
         requests.report_dropped(looked.dropped);
     }
 }
@@ -270,15 +291,15 @@ struct Looked {
 }
 
 impl Looked {
-    /// `None`: somebody wants the database.
-    fn look_at_all(&mut self, keys: &[Key], after: After) -> Option<()> {
+    /// Look at objects whose entries were restored then. `None`: somebody wants the database.
+    fn look_at_all(&mut self, keys: &[Key], after: After, since: i64) -> Option<()> {
         by_kind(keys)
             .flat_map(|keys| keys.chunks(AT_ONCE))
-            .try_for_each(|keys| self.look_at(keys, after))
+            .try_for_each(|keys| self.look_at(keys, after, since))
     }
 
     /// Look at objects of one kind.
-    fn look_at(&mut self, keys: &[Key], after: After) -> Option<()> {
+    fn look_at(&mut self, keys: &[Key], after: After, since: i64) -> Option<()> {
         let objects = catalog::objects(keys)?;
         for (key, object) in keys.iter().zip(objects) {
             match object {
@@ -287,10 +308,25 @@ impl Looked {
                     Dropped::Done => self.dropped += 1,
                     Dropped::InUse => self.in_use.push(*key),
                 },
-                Object::Unlogged if after == After::Recovery => stats::forget_tuples(key),
+                Object::Unlogged if after == After::Recovery => stats::forget_tuples(key, since),
                 Object::Unlogged | Object::Permanent | Object::Unknown => {}
             }
         }
         Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_restored_long_ago_is_not_taken_for_empty() {
+        let (now, day) = (process::now_us(), 86_400_000_000);
+        assert_eq!(After::restored_at(now), After::Recovery);
+        assert_eq!(After::restored_at(now - 1_000_000), After::Recovery);
+        assert_eq!(After::restored_at(now - day), After::Request);
+        // The clock was set back.
+        assert_eq!(After::restored_at(now + day), After::Request);
     }
 }

@@ -54,7 +54,7 @@ mod raw {
             mark: u64,
         ) -> u64;
         pub(super) fn ckf_drop(key: *const Key) -> i32;
-        pub(super) fn ckf_forget_tuples(key: *const Key) -> i32;
+        pub(super) fn ckf_forget_tuples(key: *const Key, since: i64) -> i32;
         pub(super) fn ckf_mark_read(mark: u64, target: *mut Mark) -> i32;
         pub(super) fn ckf_mark_write(mark: u64, source: *const Mark);
         pub(super) fn ckf_fixed_copy(kind: u32, target: *mut u8, bytes: u32);
@@ -303,12 +303,13 @@ pub(crate) fn drop_entry(key: &Key) -> Dropped {
     }
 }
 
-/// Set a relation's numbers of tuples to zero.
-pub(crate) fn forget_tuples(key: &Key) {
+/// Set a relation's numbers of tuples to zero, unless VACUUM or ANALYZE has counted them since that
+/// server timestamp.
+pub(crate) fn forget_tuples(key: &Key, since: i64) {
     let key = std::ptr::from_ref(key);
     // SAFETY: a valid pointer.
     #[allow(ffi_unwind_calls)]
-    guarded(|| unsafe { raw::ckf_forget_tuples(key) });
+    guarded(|| unsafe { raw::ckf_forget_tuples(key, since) });
 }
 
 /// Three words among the statistics, which core keeps and loses with all others
