@@ -16,6 +16,7 @@ fn main() {
                 "backends",
                 "commit",
                 "collector",
+                "collector_watch",
                 "collector_kinds",
                 "collector_fixed",
                 "collector_catalog",

@@ -7,15 +7,11 @@
  * - Between dshash_seq_init and dshash_seq_term, and while an entry is locked, nothing but
  *   copying: no allocation, no I/O, no conversion. An insert of another backend waits meanwhile.
  * - No reference is kept (pgstat_get_entry_ref): a drop would leave the entry behind until we
- *   release it, and a second drop of it is an ERROR, in the startup process a FATAL one.
+ *   release it, and a second drop of it is an ERROR, in the startup process a FATAL one. The one
+ *   exception is collector_watch.c. Nor is an entry dropped to which others refer.
  * - Partition lock first, then the entry's own, as in pgstat_shmem.c.
  */
-#include "collector.h"
-
-#include "pgstat.h"
-#include "utils/pgstat_internal.h"
-
-#include "compat.h"
+#include "collector_entry.h"
 
 /*
  * The marks are entries for functions of no database, which cannot exist: core writes them to
@@ -24,39 +20,6 @@
  * discard every statistic there is (pgstat.c:pgstat_read_statsfile).
  */
 #define MARK_KIND PGSTAT_KIND_FUNCTION
-
-static PgStat_HashKey
-hash_key(uint32 kind, uint32 database, uint64 object)
-{
-	PgStat_HashKey key;
-
-	memset(&key, 0, sizeof(key));	/* padding is hashed */
-	key.kind = (PgStat_Kind) kind;
-	key.dboid = database;
-	STATS_OBJECT(key) = object;
-	return key;
-}
-
-/* The entry, locked by its partition; NULL if there is none, or it was dropped. */
-static PgStatShared_HashEntry *
-find(const ckf_key *key, bool exclusive)
-{
-	PgStat_HashKey hash = hash_key(key->kind, key->database, key->object);
-	PgStatShared_HashEntry *entry = dshash_find(pgStatLocal.shared_hash, &hash, exclusive);
-
-	if (entry != NULL && entry->dropped)
-	{
-		dshash_release_lock(pgStatLocal.shared_hash, entry);
-		return NULL;
-	}
-	return entry;
-}
-
-static PgStatShared_Common *
-body_of(const PgStatShared_HashEntry *entry)
-{
-	return dsa_get_address(pgStatLocal.dsa, entry->body);
-}
 
 /* Does the kind have entries of this length in the hash table? */
 static bool
@@ -104,25 +67,12 @@ ckf_keys(ckf_key *target, uint64 room)
 	return count;
 }
 
-/* So many look-ups take as long as memory does to answer. */
-#define FETCH_AHEAD 4
-
-/* Have the caches filled from there. Nothing happens if there is no memory any more. */
-static inline void
-fetch(const char *from, uint32 bytes)
-{
-	for (uint32 at = 0; at < bytes + 64; at += 64)
-		__builtin_prefetch(from + at);
-}
-
 /*
- * Copy entries of one kind, each to its place in target, and note which of them there are; and
- * where, if the caller keeps that for the next time: most of the time is for memory that nobody
- * has used for seconds. Returns how many.
+ * Copy entries of one kind, each to its place in target, and note which of them there are. Returns
+ * how many.
  */
 uint64
-ckf_copy(const ckf_key *keys, uint64 count, uint8 *target, uint32 bytes, uint8 *found,
-		 ckf_place *places)
+ckf_copy(const ckf_key *keys, uint64 count, uint8 *target, uint32 bytes, uint8 *found)
 {
 	uint64		copied = 0;
 
@@ -135,11 +85,6 @@ ckf_copy(const ckf_key *keys, uint64 count, uint8 *target, uint32 bytes, uint8 *
 	{
 		PgStatShared_HashEntry *entry = NULL;
 
-		if (places != NULL && i + FETCH_AHEAD < count)
-		{
-			fetch(places[i + FETCH_AHEAD].entry, sizeof(*entry));
-			fetch(places[i + FETCH_AHEAD].body, sizeof(PgStatShared_Common) + bytes);
-		}
 		if (keys[i].kind == keys[0].kind)
 			entry = find(&keys[i], false);
 		found[i] = entry != NULL;
@@ -147,8 +92,6 @@ ckf_copy(const ckf_key *keys, uint64 count, uint8 *target, uint32 bytes, uint8 *
 		{
 			PgStatShared_Common *body = body_of(entry);
 
-			if (places != NULL)
-				places[i] = (ckf_place) {(const char *) entry, (const char *) body};
 			LWLockAcquire(&body->lock, LW_SHARED);
 			memcpy(target + i * bytes, pgstat_get_entry_data(keys[i].kind, body), bytes);
 			LWLockRelease(&body->lock);
@@ -165,24 +108,25 @@ word(const uint8 *data, const ckf_field *field)
 	return *(const int64 *) (data + field->offset);
 }
 
+/* The latest of the times of this rule; 0: it never was. */
+static int64
+latest(const ckf_kind *kind, uint32 rule, const uint8 *data)
+{
+	int64		time = 0;
+
+	for (uint32 i = 0; i < kind->field_count; i++)
+	{
+		if (kind->fields[i].rule == rule)
+			time = Max(time, word(data, &kind->fields[i]));
+	}
+	return time;
+}
+
 /* Is one of the times of this rule later in the first than every one in the second? */
 static bool
 is_later(const ckf_kind *kind, uint32 rule, const uint8 *first, const uint8 *second)
 {
-	int64		a = 0,
-				b = 0;
-
-	for (uint32 i = 0; i < kind->field_count; i++)
-	{
-		const ckf_field *field = &kind->fields[i];
-
-		if (field->rule == rule)
-		{
-			a = Max(a, word(first, field));
-			b = Max(b, word(second, field));
-		}
-	}
-	return a > b;
+	return latest(kind, rule, first) > latest(kind, rule, second);
 }
 
 /*
@@ -323,8 +267,10 @@ ckf_merge_entries(const ckf_key *keys, uint64 count, const uint8 *saved, uint32 
 }
 
 /*
- * Drop one entry, as pgstat_drop_entry does, which however raises an ERROR if somebody else was
- * faster. False if there is none.
+ * Drop one entry, unless somebody refers to it. Then it would stay until he lets it go, and core's own
+ * drop of it is an ERROR until then, in the end of a transaction that is committed: so who drops a
+ * table at this very moment would take the server down. References are taken with the partition
+ * locked, so nobody can while we look; the count has one more, for not being dropped.
  */
 int32
 ckf_drop(const ckf_key *key)
@@ -333,37 +279,44 @@ ckf_drop(const ckf_key *key)
 	dsa_pointer body;
 
 	if (entry == NULL)
-		return false;
-	entry->dropped = true;
-	if (pg_atomic_sub_fetch_u32(&entry->refcount, 1) == 0)
-	{
-		body = entry->body;
-		dshash_delete_entry(pgStatLocal.shared_hash, entry);
-		dsa_free(pgStatLocal.dsa, body);
-	}
-	else
+		return CKF_DROP_NONE;
+	if (pg_atomic_read_u32(&entry->refcount) > 1)
 	{
 		dshash_release_lock(pgStatLocal.shared_hash, entry);
-		pgstat_request_entry_refs_gc();
+		return CKF_DROP_IN_USE;
 	}
-	return true;
+	body = entry->body;
+	dshash_delete_entry(pgStatLocal.shared_hash, entry);
+	dsa_free(pgStatLocal.dsa, body);
+	return CKF_DROP_DONE;
 }
 
-/* Crash recovery has emptied an unlogged relation: it has no tuples. */
+/*
+ * Crash recovery has emptied an unlogged relation: it has no tuples, unless it was filled again. VACUUM
+ * or ANALYZE since that moment has counted them.
+ */
 int32
-ckf_forget_tuples(const ckf_key *key)
+ckf_forget_tuples(const ckf_key *key, int64 since)
 {
-	PgStatShared_HashEntry *entry = find(key, false);
+	PgStatShared_HashEntry *entry;
 	PgStatShared_Relation *body;
+	ckf_kind	kind;
 
+	if (key->kind != PGSTAT_KIND_RELATION || !ckf_kind_of(key->kind, &kind))
+		return false;
+	entry = find(key, false);
 	if (entry == NULL)
 		return false;
 	body = (PgStatShared_Relation *) body_of(entry);
 	LWLockAcquire(&body->header.lock, LW_EXCLUSIVE);
-	body->stats.TAB_LIVE_TUPLES = 0;
-	body->stats.TAB_DEAD_TUPLES = 0;
-	body->stats.TAB_MOD_SINCE_ANALYZE = 0;
-	body->stats.TAB_INS_SINCE_VACUUM = 0;
+	if (latest(&kind, CKF_RULE_VACUUMED, (const uint8 *) &body->stats) < since &&
+		latest(&kind, CKF_RULE_ANALYZED, (const uint8 *) &body->stats) < since)
+	{
+		body->stats.TAB_LIVE_TUPLES = 0;
+		body->stats.TAB_DEAD_TUPLES = 0;
+		body->stats.TAB_MOD_SINCE_ANALYZE = 0;
+		body->stats.TAB_INS_SINCE_VACUUM = 0;
+	}
 	LWLockRelease(&body->header.lock);
 	dshash_release_lock(pgStatLocal.shared_hash, entry);
 	return true;

@@ -17,13 +17,6 @@ typedef struct ckf_key
 	uint64		object;
 } ckf_key;
 
-/* Where an entry was found last: an address to fetch into the caches early, never to read from. */
-typedef struct ckf_place
-{
-	const char *entry;
-	const char *body;
-} ckf_place;
-
 /* How two values of a field become one. */
 typedef enum ckf_rule
 {
@@ -66,6 +59,14 @@ typedef enum ckf_merge
 	CKF_MERGE_MATERIAL = 1		/* only material fields: those of another server */
 } ckf_merge;
 
+/* What has become of an entry that is to be dropped. */
+typedef enum ckf_dropped
+{
+	CKF_DROP_NONE = 0,			/* there is none */
+	CKF_DROP_DONE = 1,
+	CKF_DROP_IN_USE = 2			/* it is still there: somebody refers to it */
+} ckf_dropped;
+
 /* Three words that live as long as the statistics do, and are written and restored with them. */
 typedef struct ckf_mark
 {
@@ -106,13 +107,17 @@ extern uint32 ckf_kind_database(void);
 /* collector.c */
 extern uint64 ckf_keys(ckf_key *target, uint64 room);
 extern uint64 ckf_copy(const ckf_key *keys, uint64 count, uint8 *target, uint32 bytes,
-					   uint8 *found, ckf_place *places);
+					   uint8 *found);
 extern uint64 ckf_merge_entries(const ckf_key *keys, uint64 count, const uint8 *saved,
 								uint32 bytes, int32 what, uint64 mark);
 extern int32 ckf_drop(const ckf_key *key);
-extern int32 ckf_forget_tuples(const ckf_key *key);
+extern int32 ckf_forget_tuples(const ckf_key *key, int64 since);
 extern int32 ckf_mark_read(uint64 mark, ckf_mark *target);
 extern void ckf_mark_write(uint64 mark, const ckf_mark *source);
+
+/* collector_watch.c */
+extern void ckf_watch(const uint32 *databases, uint64 count);
+extern void ckf_watched(uint64 from, uint64 count, uint8 *target, uint32 bytes, uint8 *found);
 
 /* collector_fixed.c */
 extern void ckf_fixed_copy(uint32 kind, uint8 *target, uint32 bytes);

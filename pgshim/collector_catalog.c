@@ -134,7 +134,10 @@ has_session(Oid temporary)
 	return owner != NULL && owner->databaseId == MyDatabaseId && OidIsValid(owner->tempNamespaceId);
 }
 
-/* What a row of the catalog says of its object; a row of another catalog than pg_class: exists. */
+/*
+ * What a row of the catalog says of its object; a row of another catalog than pg_class: exists. A process
+ * without a database knows the shared catalogs by heart, but not all of their indexes.
+ */
 static uint8
 look_up(Relation catalog, Oid index, uint64 object, Snapshot snapshot)
 {
@@ -145,7 +148,7 @@ look_up(Relation catalog, Oid index, uint64 object, Snapshot snapshot)
 
 	/* All three catalogs have the OID in their first column. */
 	ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum((Oid) object));
-	scan = systable_beginscan(catalog, index, true, snapshot, 1, &key);
+	scan = systable_beginscan(catalog, index, OidIsValid(MyDatabaseId), snapshot, 1, &key);
 	tuple = systable_getnext(scan);
 	if (HeapTupleIsValid(tuple))
 	{

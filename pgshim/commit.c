@@ -22,6 +22,7 @@
 #include "replication/walsender.h"
 #include "replication/walsender_private.h"
 #include "tcop/utility.h"
+#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
@@ -166,9 +167,9 @@ ckf_wait_durable(const ckf_durable *target)
 /*
  * Wait for a standby to have all that this process can have seen. syncrep.c takes each position for
  * one waiter's own (syncrep.c:SyncRepQueueIsOrderedByLSN), and those seen belong to others: so it
- * waits for a record of its own behind them, which says nothing.
+ * waits for a record of its own behind them, which says nothing. Returns its end.
  */
-static void
+static XLogRecPtr
 wait_for_standby(void)
 {
 	XLogRecPtr	last = XactLastRecEnd;
@@ -185,6 +186,7 @@ wait_for_standby(void)
 	XLogFlush(end);
 	END_CRIT_SECTION();
 	SyncRepWaitForLSN(end, true);
+	return end;
 }
 
 /* The same for what a transaction has seen that is committed itself: a reader's end. */
@@ -195,7 +197,7 @@ ckf_wait_seen(const ckf_durable *target)
 
 	ckf_wait_durable(&flushed);
 	if (!standby_has(target->standby))
-		wait_for_standby();
+		(void) wait_for_standby();
 }
 
 /* Where the section group_commit is; NULL when there is none any more. */
@@ -310,6 +312,33 @@ is_strict(void)
 }
 
 /*
+ * A wait for a standby has ended without its answer: was it cancelled, or is there no synchronous
+ * standby any more? This process's own setting is that of the statement's begin, and the shared
+ * flags are not the same in all minor versions; but SyncRepWaitForLSN knows. Where there is nothing to
+ * wait for it leaves a request to cancel alone, and a wait takes it at once, with its warning, which
+ * was given already. (A request that comes just then is lost where there is nothing to wait for, as
+ * one that comes when the statement has ended.)
+ */
+static bool
+was_cancelled(XLogRecPtr end)
+{
+	int			to_client = client_min_messages;
+	int			to_log = log_min_messages;
+	bool		requested = QueryCancelPending;
+	bool		taken;
+
+	client_min_messages = ERROR;
+	log_min_messages = ERROR;
+	QueryCancelPending = true;
+	SyncRepWaitForLSN(end, true);
+	taken = !QueryCancelPending;
+	QueryCancelPending = requested;
+	client_min_messages = to_client;
+	log_min_messages = to_log;
+	return taken;
+}
+
+/*
  * A reader's wait in the middle of a transaction. It may raise. A cancelled wait for a standby
  * cancels the statement: SyncRepWaitForLSN has taken the request and only warned, as it must for
  * a commit.
@@ -326,9 +355,11 @@ wait_to_tell(void)
 		XLogFlush(target.flush);
 	if (!standby_has(target.standby))
 	{
+		XLogRecPtr	end;
+
 		HOLD_INTERRUPTS();
-		wait_for_standby();
-		if (!ProcDiePending && !standby_has(target.standby))
+		end = wait_for_standby();
+		if (!ProcDiePending && !standby_has(target.standby) && was_cancelled(end))
 		{
 			QueryCancelPending = true;
 			InterruptPending = true;

@@ -103,5 +103,6 @@ cmp_ok(ask($wal), '>=', $records, 'WAL');
 cmp_ok(ask('SELECT buffers_alloc FROM pg_stat_bgwriter'), '>=', $alloc, 'the background writer');
 is(ask("SELECT stats_reset FROM pg_stat_wal"), $reset, 'counted since then');
 $node->stop;
+no_fatal($node);
 
 done_testing();

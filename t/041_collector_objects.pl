@@ -72,6 +72,21 @@ cmp_ok(ask('SELECT dropped_entries FROM ckpt_stats_databases WHERE datname = cur
 run($node, 'CREATE TABLE fresh (a int)');
 is(ask("SELECT n_live_tup FROM pg_stat_user_tables WHERE relname = 'fresh'"), 0, 'a new table has no rows');
 
+# Nor that of a database, whose entry the collector has been looking at.
+sub counted { return ask("SELECT sum(tup_inserted) FROM pg_stat_database WHERE datid = 100001") }
+foreach my $round (1 .. 2)
+{
+	ask('CREATE DATABASE again OID 100001');
+	is(counted() || 0, 0, "round $round: a new database has no rows");
+	my $begin = ask('SELECT clock_timestamp()');
+	run($node, 'CREATE TABLE t AS SELECT generate_series(1, 100) AS a', 'again');
+	$node->poll_query_until('postgres', "SELECT last_write_at > '$begin' FROM ckpt_stats_databases WHERE datid = 100001")
+	  or die 'it is not written';
+	cmp_ok(counted(), '>=', 100, "round $round: and is written with those it gets");
+	ask('DROP DATABASE again');
+	is(has('database', 100001, 0), 'f', "round $round: it leaves no statistics");
+}
+
 # Databases come and go while others are restored and looked at.
 ask("CREATE DATABASE many_$_") foreach 1 .. 5;
 my @many = split /\n/, ask("SELECT oid FROM pg_database WHERE datname LIKE 'many%'");
@@ -149,5 +164,6 @@ WHERE pg_stat_have_stats('relation', (SELECT oid FROM pg_database WHERE datname 
 SQL
 }
 $node->stop;
+no_fatal($node);
 
 done_testing();

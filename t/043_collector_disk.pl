@@ -13,111 +13,8 @@ use Test::More;
 
 my $directory = PostgreSQL::Test::Utils::tempdir();
 my $trouble   = "$directory/trouble";
-append_to_file("$directory/trouble.c", <<'C');
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-/* "CALL NUMBER" in the file that TROUBLE names: an error, or, negative, the end of the process. */
-static int trouble(const char *call)
-{
-	char found[20];
-	int number = 0;
-	FILE *file = fopen(getenv("TROUBLE"), "r");
-
-	if (file == NULL)
-		return 0;
-	if (fscanf(file, "%19s %d", found, &number) != 2 || strcmp(found, call) != 0)
-		number = 0;
-	fclose(file);
-	if (number < 0)
-		kill(getpid(), SIGKILL);
-	errno = number;
-	return number;
-}
-
-static int is_ours(const char *path) { return path != NULL && strstr(path, "ckptflush/") != NULL; }
-
-/* Of a file of ours or of their directory? */
-static int is_ours_fd(int fd, int *is_directory)
-{
-	char link[64], path[4096];
-	ssize_t length;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	length = readlink(link, path, sizeof(path) - 1);
-	if (length < 0)
-		return 0;
-	path[length] = 0;
-	*is_directory = length > 9 && strcmp(path + length - 9, "ckptflush") == 0;
-	return *is_directory || is_ours(path);
-}
-
-int open64(const char *path, int flags, ...)
-{
-	static int (*real)(const char *, int, ...);
-	va_list more;
-	int mode;
-
-	va_start(more, flags);
-	mode = va_arg(more, int);
-	va_end(more);
-	if (real == NULL)
-		real = dlsym(RTLD_NEXT, "open64");
-	if (is_ours(path) && (flags & O_CREAT) && trouble("open"))
-		return -1;
-	return real(path, flags, mode);
-}
-
-ssize_t write(int fd, const void *data, size_t length)
-{
-	static ssize_t (*real)(int, const void *, size_t);
-	int is_directory;
-
-	if (real == NULL)
-		real = dlsym(RTLD_NEXT, "write");
-	if (length > 200 && is_ours_fd(fd, &is_directory))
-	{
-		real(fd, data, length / 2);	/* the file is torn */
-		if (trouble("write"))
-			return -1;
-		lseek(fd, 0, SEEK_SET);
-	}
-	return real(fd, data, length);
-}
-
-int fsync(int fd)
-{
-	static int (*real)(int);
-	int is_directory = 0;
-
-	if (real == NULL)
-		real = dlsym(RTLD_NEXT, "fsync");
-	if (is_ours_fd(fd, &is_directory) && trouble(is_directory ? "syncdir" : "sync"))
-		return -1;
-	return real(fd);
-}
-
-int rename(const char *from, const char *to)
-{
-	static int (*real)(const char *, const char *);
-
-	if (real == NULL)
-		real = dlsym(RTLD_NEXT, "rename");
-	if (is_ours(to) && trouble("rename"))
-		return -1;
-	return real(from, to);
-}
-C
 plan skip_all => 'there is no C compiler'
-  if system("cc -shared -fPIC -O1 -o $directory/trouble.so $directory/trouble.c -ldl >$directory/cc.log 2>&1");
+  if system("cc -shared -fPIC -O1 -o $directory/trouble.so $FindBin::RealBin/lib/trouble.c -ldl >$directory/cc.log 2>&1");
 
 my $node = collecting_node('disk', start => 0);
 {
@@ -157,7 +54,29 @@ my $log = slurp_file($node->logfile, $offset);
 is(scalar(() = $log =~ /LOG:  could not write ckptflush statistics file/g), 1, 'the log has one line a minute');
 is(ask("SELECT last_error FROM ckpt_stats_workers WHERE name = 'ckptflush collector'"), '', 'the worker has no error');
 
-# A crash at each step.
+# A crash while the disk takes nothing: attempts to restore cannot be counted, and the files can be read.
+foreach my $call (qw(open unlink))
+{
+	write_files($node);
+	my $known = tables_of($node);
+	begin("$call 28");
+	$offset = -s $node->logfile;
+	crash_backend($node);
+	$node->poll_query_until('postgres', "SELECT dropped_entries IS NOT NULL FROM ckpt_stats_databases WHERE datid = $oid")
+	  or die 'nothing was restored';
+	is(tables_of($node), $known, "$call fails at a restart: statistics are restored");
+	$node->wait_for_log(qr/LOG:  could not count attempts to restore.*No space left/, $offset);
+	$log = slurp_file($node->logfile, $offset);
+	like($log, qr/LOG:  ckptflush restored/, 'to the end');
+	unlike($log, qr/could not read ckptflush/, 'none is given up');
+	end();
+	unlink files_directory($node) . '/restoring';
+}
+
+# A crash at each step. What is changed is not written before it is asked for.
+ask("ALTER SYSTEM SET ckptflush.collector_interval = '1h'");
+$node->reload;
+$node->poll_query_until('postgres', "SELECT current_setting('ckptflush.collector_interval') = '1h'") or die 'no reload';
 my $rows = ask($inserted);
 foreach my $call (qw(open write sync rename syncdir))
 {

@@ -87,12 +87,54 @@ ask('CREATE ROLE plain LOGIN; GRANT EXECUTE ON FUNCTION ckpt_stats_restore_datab
 like(error_of("SELECT ckpt_stats_restore_database($oid, '$saved')", extra_params => [ '-U', 'plain' ]),
 	qr/must be superuser/, 'not for others, whatever was granted');
 
-# Off.
+# Statistics without an object to which a session refers: whoever may yet drop them himself finds them as
+# they were, and nobody waits.
+my $more = ask("SELECT dropped_entries + 1 $row");
+run($node, join ';', map { "CREATE TABLE v$_ AS SELECT generate_series(1, 10) AS a" } 1 .. $more);
+ask("SELECT ckpt_stats_write_database($oid)");
+system_or_bail('cp', files_directory($node) . "/$oid.cks", $saved);
 ask('ALTER SYSTEM SET ckptflush.collector = off');
 $node->reload;
 $node->poll_query_until('postgres', "SELECT NOT current_setting('ckptflush.collector')::bool") or die 'no reload';
-like(error_of("SELECT ckpt_stats_write_database($oid)"), qr/ERROR:  the collector is not running/, 'off: it says so');
+my $u = ask("SELECT 'u'::regclass::oid");
+run($node, join ';', 'DROP TABLE u', map { "DROP TABLE v$_" } 1 .. $more);
+$session = $node->background_psql('postgres');
+$session->query_safe("SELECT ckpt_stats_restore_database($oid, '$saved')");
+is($session->query_safe("SELECT pg_stat_get_dead_tuples($u)"), 40, 'a session has looked at statistics of no table');
+ask('ALTER SYSTEM RESET ckptflush.collector');
+$node->reload;
+$node->poll_query_until('postgres', "SELECT dropped_entries = $more $row") or die 'the others are not dropped';
+is(ask("SELECT pg_stat_have_stats('relation', $oid, $u)"), 't', 'they stay while it refers to them');
+$session->quit;
+$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE datname = 'postgres' AND backend_type = 'client backend'")
+  or die 'the session does not end';
+ask("SELECT ckpt_stats_restore_database($oid, '$saved')");
+$node->poll_query_until('postgres', "SELECT dropped_entries = $more + 1 $row") or die 'they are not dropped';
+ok(1, 'and are dropped when it has ended');
+
+# Off, while somebody waits. The collector is stopped for that, so that it does not answer before.
+my $pid   = ask("SELECT pid FROM ckpt_stats_workers WHERE name = 'ckptflush collector'");
+my $asked = ask("SELECT requests $row");
+kill 'STOP', $pid or die "could not stop $pid: $!";
+$session = $node->background_psql('postgres', on_error_stop => 0);
+$session->query_until(qr/asking/, "\\echo asking\nSELECT ckpt_stats_write_database($oid, true);\n\\echo told\n");
+$node->poll_query_until('postgres', "SELECT requests > $asked $row") or die 'it is not asked';
+ask('ALTER SYSTEM SET ckptflush.collector = off');
+$node->reload;
+# A session that was started since knows; so the collector was sent the signal, too.
+$node->poll_query_until('postgres', "SELECT NOT current_setting('ckptflush.collector')::bool") or die 'no reload';
+kill 'CONT', $pid;
+$session->query_until(qr/told/, '');
+like($session->{stderr}, qr/ERROR:  the collector is not running/, 'off: who waits is told so');
+$session->quit;
+like(error_of("SELECT ckpt_stats_write_database($oid)"), qr/ERROR:  the collector is not running/, 'so is who asks now');
+ask('ALTER SYSTEM RESET ckptflush.collector');
+$node->reload;
+$node->poll_query_until('postgres', "SELECT current_setting('ckptflush.collector')::bool") or die 'no reload';
+ask("SELECT ckpt_stats_write_database($oid, true)");
+is(ask("SELECT requests > $asked AND NOT pending $row"), 't', 'on: it answers again');
 is(ask("SELECT last_error FROM ckpt_stats_workers WHERE name = 'ckptflush collector'"), '', 'all this without an error');
 $node->stop;
+no_fatal($node);
 
 done_testing();

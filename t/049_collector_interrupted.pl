@@ -147,5 +147,6 @@ $node->restart;
 write_files($node);
 is(ask($slots) . ask($errors), 'fresh0,kept11', 'nothing is added at a clean restart');
 $node->stop;
+no_fatal($node);
 
 done_testing();

@@ -85,6 +85,22 @@ is(finish($_), $_ == $cancelled ? '' : 4, 'and so is a reader') foreach @readers
 is($other->query('SELECT engaged > 0 FROM ckpt_stats_group_commit'), 't', 'it is a group commit');
 is(in_flight($node), '0 0', 'nothing in flight');
 
+# The administrator gives the standby up while it is waited for: nobody waits any more, and all are told.
+kill 'STOP', $receiver;
+begin($writer, 'UPDATE hot SET n = 40 RETURNING n');
+ok(visible_within($other, 'SELECT n FROM hot', 40), 'another commit that is visible');
+my @told = map { session($node, 'ckptflush.group_commit_readers = statement') } 1, 2;
+$told[1]->query('BEGIN');
+begin($_, 'SELECT n FROM hot') foreach @told;
+ok(waits($_), 'a reader waits for the standby') foreach @told;
+names('');
+is(finish($_), 40, 'and is told when there is none any more') foreach @told;
+is($_->{stderr}, '', 'without a word') foreach @told;
+is(finish($writer), 40, 'as the writer is');
+kill 'CONT', $receiver;
+names('standby');
+$node->poll_query_until('postgres', q{SELECT sync_state = 'sync' FROM pg_stat_replication}) or die;
+
 # remote_apply stays with core.
 $writer->query('SET synchronous_commit = remote_apply');
 $before = $other->query('SELECT skipped_remote_apply + 1 FROM ckpt_stats_group_commit');

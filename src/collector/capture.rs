@@ -3,11 +3,13 @@
 //! *Runs in:* the collector. *Reads and writes:* reads the statistics through the shim.
 //! *Never:* has more than some thousand entries at once as structs: a database may have millions.
 
+use std::ops::Range;
+
 use statsfile::{EncodeError, Encoder, Header, Name};
 
 use super::keys::by_kind;
 use super::kinds::{Kinds, Known, Signature};
-use crate::pgshim::stats::{self, Key, Place};
+use crate::pgshim::stats::{self, Key};
 
 /// Entries copied at once. Others may come and go in between: no two entries are of one moment
 /// anyway, as in core's own file.
@@ -18,9 +20,6 @@ pub(super) struct Capture {
     entries: Vec<u8>,
     found: Vec<u8>,
     encoder: Option<Encoder>,
-    /// Of the databases' own entries, from one look to the next.
-    databases: Vec<Key>,
-    places: Vec<Place>,
 }
 
 /// A file that was made.
@@ -62,24 +61,18 @@ impl Capture {
             entries: Vec::new(),
             found: Vec::new(),
             encoder: None,
-            databases: Vec::new(),
-            places: Vec::new(),
         }
     }
 
-    /// The databases' own entries, in the order of the databases; `None` if nothing has been
-    /// counted there.
+    /// The own entries of some of the databases that are watched, in their order; `None` if
+    /// nothing has been counted there.
     pub(super) fn databases(
         &mut self,
         kinds: &Kinds,
-        databases: &[u32],
+        some: &Range<usize>,
     ) -> impl Iterator<Item = Option<&[u8]>> {
-        self.databases.clear();
-        let keys = databases.iter().map(|oid| kinds.key_of(*oid));
-        self.databases.extend(keys);
         let bytes = kinds.get(kinds.database).map_or(0, |it| it.kind.bytes);
-        let (keys, places) = (&self.databases, Some(&mut self.places));
-        stats::copy(keys, bytes, &mut self.entries, &mut self.found, places);
+        stats::watched(some, bytes, &mut self.entries, &mut self.found);
         let entries = self.entries.chunks_exact(bytes.max(1)).zip(&self.found);
         entries.map(|(entry, found)| (*found != 0).then_some(entry))
     }
@@ -102,7 +95,7 @@ impl Capture {
     /// Copy the entries of these keys, and give each that there is.
     fn each(&mut self, known: &Known, keys: &[Key], give: &mut dyn FnMut(&Key, &[u8])) {
         let bytes = known.kind.bytes;
-        stats::copy(keys, bytes, &mut self.entries, &mut self.found, None);
+        stats::copy(keys, bytes, &mut self.entries, &mut self.found);
         let entries = self.entries.chunks_exact(bytes.max(1));
         for ((key, entry), found) in keys.iter().zip(entries).zip(&self.found) {
             if *found != 0 {

@@ -34,6 +34,15 @@ struct Task {
     force: bool,
 }
 
+/// A database about which something has to be decided.
+struct Unsettled {
+    /// Among those that are watched.
+    place: usize,
+    /// Of its own entry.
+    signature: u64,
+    own: Option<Vec<u8>>,
+}
+
 impl Collector {
     /// One cycle: all databases, or those that are asked for.
     pub(super) fn collect(&mut self, identity: &Identity, requests: &[Request]) {
@@ -87,6 +96,29 @@ impl Collector {
         }
     }
 
+    /// Look at all databases; those about which something has to be decided, or all.
+    fn look(&mut self, all: bool) -> Vec<Unsettled> {
+        let now = Instant::now();
+        let mut unsettled = Vec::new();
+        let mut some = self.watch.some(0);
+        while !some.is_empty() {
+            let entries = self.capture.databases(&self.kinds, &some);
+            let settled = self.watch.settled(&some);
+            for ((place, settled), own) in some.clone().zip(settled).zip(entries) {
+                let signature = own.map_or(Signature::NONE, Signature::of);
+                if all || !settled.holds(signature, now) {
+                    unsettled.push(Unsettled {
+                        place,
+                        signature,
+                        own: own.map(<[u8]>::to_vec),
+                    });
+                }
+            }
+            some = self.watch.some(some.end);
+        }
+        unsettled
+    }
+
     /// What is to be done about each database, by its own entry.
     fn decide(&mut self, requests: &[Request]) -> Vec<Task> {
         let lazy = settings::collector_lazy_interval();
@@ -100,28 +132,23 @@ impl Collector {
             )
         };
         self.watch.begin(&self.known, lazy);
-        let now = Instant::now();
-        let databases = &self.watch.databases;
-        let entries = self.capture.databases(&self.kinds, databases);
-        let settled = self.watch.settled.iter_mut();
         let mut tasks = Vec::new();
-        for ((&database, settled), own) in databases.iter().zip(settled).zip(entries) {
-            let all = own.map(Signature::of);
-            if requests.is_empty() && settled.holds(all, now) {
-                continue;
-            }
+        for it in self.look(!requests.is_empty()) {
+            let database = self.watch.database(it.place);
             let Some(known) = self.known.get_mut(&database) else {
                 continue;
             };
-            let signs = own.zip(all).map(|(own, all)| sign(&self.kinds, own, all));
+            let own = it.own.as_deref();
+            let signs = own.map(|own| sign(&self.kinds, own, it.signature));
             let todo = known.todo(signs, lazy);
-            *settled = known.settled(signs, todo, lazy);
+            let settled = known.settled(it.signature, todo, lazy, self.next_check);
+            self.watch.settle(it.place, settled);
             let pending = todo != Todo::Nothing;
             // To look into a row takes longer than all of the rest.
             if known.shown_pending.replace(pending) != Some(pending) {
                 self.rows.update(database, |row| row.pending = pending);
             }
-            let (Some(signs), Some(own)) = (signs, own) else {
+            let (Some(signs), Some(own)) = (signs, it.own) else {
                 continue; // nothing was ever counted there
             };
             let (is_asked, force) = asked(database);
@@ -137,7 +164,7 @@ impl Collector {
             tasks.push(Task {
                 database,
                 signs,
-                own: own.to_vec(),
+                own,
                 todo,
                 force,
             });
@@ -157,7 +184,9 @@ impl Collector {
         if found.iter().all(|oid| self.known.contains_key(oid)) {
             return;
         }
-        // Read after the search: a database whose entry was found had been created before.
+        // Read after the search: a database whose entry was found had been created before. That was
+        // perhaps not told yet: so it is read whether it is known to have changed or not.
+        self.is_complete = false;
         self.look_at_databases();
         for oid in found {
             if !self.known.contains_key(&oid) {

@@ -60,26 +60,36 @@ impl Directory {
         }
     }
 
-    /// The stats files in it, by subject; temporary files, which only a writer that died leaves
-    /// behind, are removed.
-    pub(super) fn list(&self) -> io::Result<Vec<Subject>> {
+    fn names(&self) -> io::Result<Vec<String>> {
         let entries = match std::fs::read_dir(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries?,
         };
-        let mut subjects = Vec::new();
-        for entry in entries {
-            let name = entry?.file_name();
-            let Some(name) = name.to_str() else { continue };
+        let names = entries.map(|entry| Ok(entry?.file_name().into_string().ok()));
+        names.filter_map(Result::transpose).collect()
+    }
+
+    /// The stats files in it, by subject.
+    pub(super) fn list(&self) -> io::Result<Vec<Subject>> {
+        let names = self.names()?;
+        let mut subjects: Vec<Subject> = names
+            .iter()
+            .filter_map(|name| parse_file_name(name))
+            .collect();
+        subjects.sort_unstable();
+        Ok(subjects)
+    }
+
+    /// Remove temporary files, which only a writer that died leaves behind. For the writer: in
+    /// another server's directory they may be about to be renamed.
+    pub(super) fn remove_temporary(&self) {
+        for name in self.names().unwrap_or_default() {
             let left = name.strip_suffix(TEMPORARY);
             if left.is_some_and(|name| parse_file_name(name).is_some()) {
                 // The next write would replace it anyway.
                 let _ = std::fs::remove_file(self.path.join(name));
             }
-            subjects.extend(parse_file_name(name));
         }
-        subjects.sort_unstable();
-        Ok(subjects)
     }
 
     /// All of a file; `None` if there is none.

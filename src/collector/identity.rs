@@ -11,7 +11,7 @@ use statsfile::{Header, Identity, Refused, Stretch};
 use crate::pgshim::stats::catalog;
 use crate::server::{self, Position};
 
-/// Updated in place: every copy of a data directory has another one.
+/// Updated in place: a copy of a data directory has another one.
 const CONTROL_FILE: &str = "global/pg_control";
 
 /// This server, in this data directory.

@@ -129,7 +129,6 @@ fn import_one(
     let file = StatsFile::verify(&bytes).map_err(|refused| refused.to_string())?;
     let header = file.header();
     let written_by = Identity {
-        control_device: identity.control_device,
         control_inode: identity.control_inode,
         ..header.identity
     };

@@ -119,6 +119,8 @@ pub(super) struct Signature(u64);
 
 impl Signature {
     pub(super) const START: Self = Self(0x9E37_79B9_7F4A_7C15);
+    /// Where there is no entry.
+    pub(super) const NONE: u64 = 0;
 
     pub(super) fn word(&mut self, word: u64) {
         // The finalizer of a good mixer (splitmix64) over a running state.
@@ -137,9 +139,20 @@ impl Signature {
         }
     }
 
-    pub(super) fn of(bytes: &[u8]) -> u64 {
+    /// Of all of an entry: four words at a time, for one has to wait for the one before.
+    pub(super) fn of(entry: &[u8]) -> u64 {
+        let mut lanes = [Self::START; 4];
+        let (blocks, rest) = entry.as_chunks::<32>();
+        for block in blocks {
+            for (lane, word) in lanes.iter_mut().zip(block.as_chunks().0) {
+                lane.word(u64::from_ne_bytes(*word));
+            }
+        }
         let mut signature = Self::START;
-        signature.add(bytes);
+        signature.add(rest);
+        for lane in lanes {
+            signature.word(lane.0);
+        }
         signature.value()
     }
 

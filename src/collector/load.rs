@@ -86,12 +86,11 @@ pub(super) fn begin(directory: &Directory) -> io::Result<State> {
             let attempts = directory.attempts() + 1;
             let subjects = directory.list()?;
             if attempts > ATTEMPTS {
-                complete();
-                directory.set_attempts(0)?;
+                end(directory);
                 return Ok(State::GivenUp);
             }
             if !subjects.is_empty() {
-                directory.set_attempts(attempts)?;
+                set_attempts(directory, attempts);
             }
             Mark {
                 state: LOADING,
@@ -108,9 +107,26 @@ pub(super) fn begin(directory: &Directory) -> io::Result<State> {
 }
 
 /// All is loaded.
-pub(super) fn end(directory: &Directory) -> io::Result<()> {
+pub(super) fn end(directory: &Directory) {
     complete();
-    directory.set_attempts(0)
+    set_attempts(directory, 0);
+}
+
+/// A disk that does not take the number, being full, can be read from: only the guard against a
+/// restoring that crashes the server is missing then.
+fn set_attempts(directory: &Directory, attempts: u32) {
+    if let Err(error) = directory.set_attempts(attempts) {
+        Message {
+            code: PgSqlErrorCode::ERRCODE_IO_ERROR,
+            primary: format!(
+                "could not count attempts to restore ckptflush statistics files in \"{}\": {error}",
+                directory.path().display()
+            ),
+            detail: Some("They are restored all the same.".to_owned()),
+            hint: None,
+        }
+        .report(PgLogLevel::LOG);
+    }
 }
 
 fn complete() {

@@ -105,6 +105,7 @@ fn wake(segment: &Segment) {
     }
 }
 
+/// Has it ended, or was it switched off, which a session that waits is not told by its own settings?
 fn is_away(segment: &Segment) -> bool {
     let state = segment.view().collector_state().read().unwrap_or_default();
     !state.pid.is_some_and(process::runs)

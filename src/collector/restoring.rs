@@ -44,7 +44,7 @@ impl Restoring {
             Err(error) => {
                 // As good as no files: the server does without.
                 cannot_read(collector.store.directory.path(), &error);
-                let _ = load::end(&collector.store.directory);
+                load::end(&collector.store.directory);
                 true
             }
         }
@@ -70,7 +70,7 @@ impl Restoring {
                 files.pop_front();
             }
         }
-        load::end(&collector.store.directory)?;
+        load::end(&collector.store.directory);
         self.report(collector);
         Ok(true)
     }

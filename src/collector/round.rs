@@ -29,7 +29,7 @@ use super::restoring::Restoring;
 use super::rows::{Rows, SHARED};
 use super::store::Store;
 use super::validate::{After, Validation};
-use crate::pgshim::stats::catalog;
+use crate::pgshim::stats::{Dropped, Key, catalog};
 use crate::pgshim::{self, stats};
 use crate::{process, server, settings};
 
@@ -54,7 +54,9 @@ pub(crate) struct Collector {
     pub(super) known: BTreeMap<u32, Known>,
     pub(super) watch: Watch,
     /// All of pg_database is in `known`, as it was when it was read last.
-    is_complete: bool,
+    pub(super) is_complete: bool,
+    /// Entries of databases that are gone, to which somebody referred when they were to be dropped.
+    in_use: Vec<Key>,
     pub(super) validation: Validation,
     restoring: Restoring,
     pub(super) generation: u64,
@@ -75,8 +77,8 @@ impl Collector {
         let now = Instant::now();
         let rows = Rows::start(segment);
         let mut validation = Validation::new();
-        for database in rows.unvalidated() {
-            validation.add(database, After::Recovery);
+        for (database, restored_at) in rows.unvalidated() {
+            validation.add(database, After::restored_at(restored_at));
         }
         Self {
             segment,
@@ -89,6 +91,7 @@ impl Collector {
             known: BTreeMap::new(),
             watch: Watch::default(),
             is_complete: false,
+            in_use: Vec::new(),
             validation,
             restoring: Restoring::new(),
             generation: 0,
@@ -101,8 +104,10 @@ impl Collector {
     /// Look once, and say when to look again.
     pub(crate) fn round(&mut self) -> Duration {
         if !settings::collector() {
+            self.suspend();
             return OFF;
         }
+        self.answer(true);
         let Ok(identity) = identity::own() else {
             return SOON; // the directory is gone, or will be readable again
         };
@@ -116,6 +121,7 @@ impl Collector {
         if Instant::now() >= self.next_round || !requests.is_empty() {
             let begin = Instant::now();
             self.look_at_databases();
+            self.drop_rest();
             self.import(&identity);
             self.collect(&identity, &requests);
             let pause = (begin.elapsed() * PAUSE).max(settings::collector_interval());
@@ -128,7 +134,19 @@ impl Collector {
 
     /// Switched off. What was not written then is found changed later.
     pub(crate) fn suspend(&mut self) {
+        self.answer(false);
+        self.watch.release();
         self.next_round = Instant::now();
+    }
+
+    /// Tell who has asked, or may ask, whether there will be an answer: without a pid there is none
+    /// ([`super::request`]).
+    fn answer(&mut self, will: bool) {
+        let pid = will.then(process::pid);
+        if self.state.pid != pid {
+            self.state.pid = pid;
+            self.publish();
+        }
     }
 
     /// After an error: whatever it interrupted begins anew.
@@ -157,6 +175,7 @@ impl Collector {
     /// Take the files as they are for written, so that only what changes is written again.
     fn adopt(&mut self, identity: &Identity) {
         self.watch.clear();
+        self.store.directory.remove_temporary();
         for subject in self.store.directory.list().unwrap_or_default() {
             let head = self.store.directory.read_head(subject).ok().flatten();
             let Some(Ok(envelope)) = head.map(|bytes| Envelope::read(&bytes)) else {
@@ -171,7 +190,7 @@ impl Collector {
                 self.store.remove(subject);
                 continue;
             };
-            if header.subject != subject || header.identity != *identity {
+            if header.subject != subject || header.identity.check(identity).is_err() {
                 continue;
             }
             known.filed = Some(Filed {
@@ -208,6 +227,9 @@ impl Collector {
             .filter(|oid| **oid != SHARED && databases.iter().all(|row| row.oid != **oid))
             .copied()
             .collect();
+        if !gone.is_empty() {
+            self.watch.release();
+        }
         for oid in gone {
             self.known.remove(&oid);
             self.rows.remove(oid);
@@ -232,10 +254,23 @@ impl Collector {
         self.is_complete = true;
     }
 
-    pub(super) fn drop_entries(&self, database: u32) {
-        for key in self.keys.of(database) {
-            stats::drop_entry(key);
+    pub(super) fn drop_entries(&mut self, database: u32) {
+        let own = self.kinds.key_of(database);
+        self.in_use.retain(|key| key.database != database);
+        for key in std::iter::once(&own).chain(self.keys.of(database)) {
+            if stats::drop_entry(key) == Dropped::InUse {
+                self.in_use.push(*key);
+            }
         }
-        stats::drop_entry(&self.kinds.key_of(database));
+        // Its own entry is the first of its keys, too.
+        self.in_use.dedup();
+    }
+
+    /// Try again what could not be dropped, unless there is such a database again.
+    fn drop_rest(&mut self) {
+        let known = &self.known;
+        self.in_use.retain(|key| {
+            !known.contains_key(&key.database) && stats::drop_entry(key) == Dropped::InUse
+        });
     }
 }

@@ -47,14 +47,14 @@ impl Rows {
         rows
     }
 
-    /// Databases that were restored and whose objects were not looked at to the end.
-    pub(super) fn unvalidated(&self) -> Vec<u32> {
-        let is_open = |index: usize| {
+    /// Databases that were restored, and when, whose objects were not looked at to the end.
+    pub(super) fn unvalidated(&self) -> Vec<(u32, i64)> {
+        let open = |(&database, &index): (&u32, &usize)| {
             let row = self.segment.database(index).read().unwrap_or_default();
-            row.restored_at.is_some() && row.dropped_entries.is_none()
+            let restored_at = row.restored_at.filter(|_| row.dropped_entries.is_none());
+            restored_at.map(|at| (database, at))
         };
-        let open = self.places.iter().filter(|(_, index)| is_open(**index));
-        open.map(|(database, _)| *database).collect()
+        self.places.iter().filter_map(open).collect()
     }
 
     /// A database is there, with this name now.

@@ -25,7 +25,7 @@ use super::kinds::Kinds;
 use super::known::Known;
 use super::rows::{self, Rows, SHARED};
 use crate::pgshim::stats::catalog::{self, Object};
-use crate::pgshim::stats::{self, Key};
+use crate::pgshim::stats::{self, Dropped, Key};
 use crate::{process, shmem};
 
 pub(crate) const NAME: &str = "ckptflush validator";
@@ -44,13 +44,36 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// And not more often than that: it may be one to which nobody can connect.
 const TIMES: u32 = 60;
 
+/// Looks at objects whose entries are to be dropped while somebody refers to them. Who is about to
+/// drop them himself does so soon; what a session has looked at by its OID, it refers to until it
+/// ends. The entry stays then, and does no harm.
+const LOOKS: u32 = 10;
+/// Between two of them.
+const MOMENT: Duration = Duration::from_millis(10);
+
 /// Why objects are looked up: what an unlogged relation has in it depends on that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum After {
     /// A crash, or a promotion: unlogged relations were emptied.
     Recovery,
-    /// A file was restored by SQL.
+    /// A file was restored by SQL; or recovery was so long ago that unlogged relations have
+    /// something else in them.
     Request,
+}
+
+/// No unlogged relation is taken for empty so long after its statistics were restored.
+const FRESH: Duration = Duration::from_secs(600);
+
+impl After {
+    /// What was restored then is still to be looked at.
+    pub(super) fn restored_at(us: i64) -> Self {
+        let age = u64::try_from(process::now_us() - us).map(Duration::from_micros);
+        if age.is_ok_and(|age| age < FRESH) {
+            Self::Recovery
+        } else {
+            Self::Request
+        }
+    }
 }
 
 /// What a worker is told, in one word: the database, and in the bit above its 32 after what.
@@ -117,7 +140,7 @@ impl Validation {
         };
         let waiting = self.queue.remove(at)?;
         if waiting.database == SHARED {
-            self.look_at_shared(rows);
+            self.look_at_shared(waiting, rows);
         } else if known
             .get(&waiting.database)
             .is_some_and(|it| it.is_connectable)
@@ -156,12 +179,18 @@ impl Validation {
     }
 
     /// Shared relations are never dropped; subscriptions are, and their catalog is a shared one.
-    fn look_at_shared(&self, rows: &Rows) {
+    fn look_at_shared(&mut self, waiting: Waiting, rows: &Rows) {
         let keys = keys_of(Subject::Common);
-        let dropped = by_kind(&keys)
-            .map(|keys| look_at(keys, After::Recovery).unwrap_or(0))
-            .sum();
-        rows.update(SHARED, |row| row.dropped_entries = Some(dropped));
+        let mut looked = Looked::default();
+        // There are no unlogged ones.
+        let _ = looked.look_at_all(&keys, After::Request, 0);
+        rows.update(SHARED, |row| {
+            let before = row.dropped_entries.filter(|_| waiting.times > 0);
+            row.dropped_entries = Some(before.unwrap_or(0) + looked.dropped);
+        });
+        if !looked.in_use.is_empty() {
+            self.again(waiting);
+        }
     }
 }
 
@@ -196,20 +225,26 @@ pub(crate) fn run(task: u64) {
     } else {
         After::Request
     };
-    let keys = keys_of(Subject::Database(database));
-    let mut dropped = 0;
-    for keys in by_kind(&keys) {
-        for keys in keys.chunks(AT_ONCE) {
-            let Some(some) = look_at(keys, after) else {
-                return; // somebody wants the database; the collector will send another one
-            };
-            dropped += some;
-        }
-    }
+    let mut keys = keys_of(Subject::Database(database));
+    let mut looked = Looked::default();
     let segment = shmem::require();
-    if let Some(row) = rows::find(segment, database) {
-        let requests = segment.view().database_requests(row);
-        requests.report_dropped(dropped);
+    let place = rows::find(segment, database);
+    let row = place.and_then(|place| segment.view().database(place).read().ok());
+    let restored_at = row.and_then(|row| row.restored_at);
+    let since = restored_at.map_or(i64::MAX, process::timestamp);
+    for look in 1..=LOOKS {
+        if looked.look_at_all(&keys, after, since).is_none() {
+            return; // somebody wants the database; the collector will send another one
+        }
+        keys = std::mem::take(&mut looked.in_use);
+        if keys.is_empty() || look == LOOKS {
+            break;
+        }
+        std::thread::sleep(MOMENT);
+    }
+    if let Some(place) = place {
+        let requests = segment.view().database_requests(place);
+        requests.report_dropped(looked.dropped);
     }
 }
 
@@ -246,17 +281,52 @@ fn keys_of(subject: Subject) -> Vec<Key> {
     keys
 }
 
-/// Look at objects of one kind; how many entries were dropped. `None`: somebody wants the
-/// database.
-fn look_at(keys: &[Key], after: After) -> Option<u64> {
-    let objects = catalog::objects(keys)?;
-    let mut dropped = 0;
-    for (key, object) in keys.iter().zip(objects) {
-        match object {
-            Object::Missing => dropped += u64::from(stats::drop_entry(key)),
-            Object::Unlogged if after == After::Recovery => stats::forget_tuples(key),
-            Object::Unlogged | Object::Permanent | Object::Unknown => {}
-        }
+/// What was found out about objects.
+#[derive(Default)]
+struct Looked {
+    /// Entries dropped.
+    dropped: u64,
+    /// Those that are to be dropped when nobody refers to them any more.
+    in_use: Vec<Key>,
+}
+
+impl Looked {
+    /// Look at objects whose entries were restored then. `None`: somebody wants the database.
+    fn look_at_all(&mut self, keys: &[Key], after: After, since: i64) -> Option<()> {
+        by_kind(keys)
+            .flat_map(|keys| keys.chunks(AT_ONCE))
+            .try_for_each(|keys| self.look_at(keys, after, since))
     }
-    Some(dropped)
+
+    /// Look at objects of one kind.
+    fn look_at(&mut self, keys: &[Key], after: After, since: i64) -> Option<()> {
+        let objects = catalog::objects(keys)?;
+        for (key, object) in keys.iter().zip(objects) {
+            match object {
+                Object::Missing => match stats::drop_entry(key) {
+                    Dropped::None => {}
+                    Dropped::Done => self.dropped += 1,
+                    Dropped::InUse => self.in_use.push(*key),
+                },
+                Object::Unlogged if after == After::Recovery => stats::forget_tuples(key, since),
+                Object::Unlogged | Object::Permanent | Object::Unknown => {}
+            }
+        }
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_restored_long_ago_is_not_taken_for_empty() {
+        let (now, day) = (process::now_us(), 86_400_000_000);
+        assert_eq!(After::restored_at(now), After::Recovery);
+        assert_eq!(After::restored_at(now - 1_000_000), After::Recovery);
+        assert_eq!(After::restored_at(now - day), After::Request);
+        // The clock was set back.
+        assert_eq!(After::restored_at(now + day), After::Request);
+    }
 }

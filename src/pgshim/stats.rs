@@ -8,6 +8,7 @@
 //! Mirrors pgshim/collector.h.
 
 use std::ffi::{CStr, c_char};
+use std::ops::Range;
 
 use super::guarded;
 
@@ -16,7 +17,7 @@ pub(crate) mod catalog;
 mod raw {
     use std::ffi::c_char;
 
-    use super::{Key, Mark, Place, RawKind};
+    use super::{Key, Mark, RawKind};
 
     // None of these can raise: they read constants.
     unsafe extern "C" {
@@ -35,8 +36,15 @@ mod raw {
             target: *mut u8,
             bytes: u32,
             found: *mut u8,
-            places: *mut Place,
         ) -> u64;
+        pub(super) fn ckf_watch(databases: *const u32, count: u64);
+        pub(super) fn ckf_watched(
+            from: u64,
+            count: u64,
+            target: *mut u8,
+            bytes: u32,
+            found: *mut u8,
+        );
         pub(super) fn ckf_merge_entries(
             keys: *const Key,
             count: u64,
@@ -46,7 +54,7 @@ mod raw {
             mark: u64,
         ) -> u64;
         pub(super) fn ckf_drop(key: *const Key) -> i32;
-        pub(super) fn ckf_forget_tuples(key: *const Key) -> i32;
+        pub(super) fn ckf_forget_tuples(key: *const Key, since: i64) -> i32;
         pub(super) fn ckf_mark_read(mark: u64, target: *mut Mark) -> i32;
         pub(super) fn ckf_mark_write(mark: u64, source: *const Mark);
         pub(super) fn ckf_fixed_copy(kind: u32, target: *mut u8, bytes: u32);
@@ -71,14 +79,6 @@ impl Key {
     pub(crate) fn order(&self) -> u128 {
         (u128::from(self.database) << 96) | (u128::from(self.kind) << 64) | u128::from(self.object)
     }
-}
-
-/// Where an entry was found last (collector.h:ckf_place): told to the CPU, and never read from.
-#[repr(C)]
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Place {
-    entry: usize,
-    body: usize,
 }
 
 /// collector.h:ckf_field.
@@ -220,27 +220,45 @@ pub(crate) fn keys(target: &mut Vec<Key>) {
 }
 
 /// Copy the entries of these keys, which must be of one kind, each to its place in `target`;
-/// `found` says which there are. For the same keys as the time before, `places` make it faster.
-pub(crate) fn copy(
-    keys: &[Key],
-    bytes: usize,
-    target: &mut Vec<u8>,
-    found: &mut Vec<u8>,
-    places: Option<&mut Vec<Place>>,
-) {
-    let places = places.map_or(std::ptr::null_mut(), |places| {
-        places.resize(keys.len(), Place::default());
-        places.as_mut_ptr()
-    });
+/// `found` says which there are.
+pub(crate) fn copy(keys: &[Key], bytes: usize, target: &mut Vec<u8>, found: &mut Vec<u8>) {
     target.resize(keys.len() * bytes, 0);
     found.resize(keys.len(), 0);
     let length = u32::try_from(bytes).unwrap_or(u32::MAX);
     let (from, count) = (keys.as_ptr(), keys.len() as u64);
     let (to, which) = (target.as_mut_ptr(), found.as_mut_ptr());
-    // SAFETY: so many keys, and room for as many entries, flags and, unless it is null, places; C
-    // checks the length against that of the kind.
+    // SAFETY: so many keys, and room for as many entries and flags; C checks the length against
+    // that of the kind.
     #[allow(ffi_unwind_calls)]
-    guarded(|| unsafe { raw::ckf_copy(from, count, to, length, which, places) });
+    guarded(|| unsafe { raw::ckf_copy(from, count, to, length, which) });
+}
+
+/// Have the own entries of these databases, and of no others, ready for [`watched`]. What is kept
+/// in memory for that is given back by the next call.
+pub(crate) fn watch(databases: &[u32]) {
+    let (from, count) = (databases.as_ptr(), databases.len() as u64);
+    // SAFETY: so many numbers.
+    #[allow(ffi_unwind_calls)]
+    guarded(|| unsafe { raw::ckf_watch(from, count) });
+}
+
+/// Copy the entries of some of the databases that are watched, by their places among them, as
+/// [`copy`] does.
+pub(crate) fn watched(
+    some: &Range<usize>,
+    bytes: usize,
+    target: &mut Vec<u8>,
+    found: &mut Vec<u8>,
+) {
+    target.resize(some.len() * bytes, 0);
+    found.resize(some.len(), 0);
+    let length = u32::try_from(bytes).unwrap_or(u32::MAX);
+    let (from, count) = (some.start as u64, some.len() as u64);
+    let (to, which) = (target.as_mut_ptr(), found.as_mut_ptr());
+    // SAFETY: room for so many entries and flags; C checks the places, and the length against that
+    // of the kind.
+    #[allow(ffi_unwind_calls)]
+    guarded(|| unsafe { raw::ckf_watched(from, count, to, length, which) });
 }
 
 /// What is merged of a saved entry (collector.h:ckf_merge).
@@ -262,21 +280,36 @@ pub(crate) fn merge(keys: &[Key], saved: &[u8], bytes: usize, what: What, mark: 
     guarded(|| unsafe { raw::ckf_merge_entries(from, count, data, length, what as i32, mark) })
 }
 
-/// Drop an entry; false if there is none.
-pub(crate) fn drop_entry(key: &Key) -> bool {
+/// What has become of an entry that is to be dropped (collector.h:ckf_dropped).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Dropped {
+    /// There is none.
+    None,
+    Done,
+    /// It is still there, for somebody refers to it: to be tried again.
+    InUse,
+}
+
+/// Drop an entry.
+pub(crate) fn drop_entry(key: &Key) -> Dropped {
     let key = std::ptr::from_ref(key);
     // SAFETY: a valid pointer.
     #[allow(ffi_unwind_calls)]
     let dropped = guarded(|| unsafe { raw::ckf_drop(key) });
-    dropped != 0
+    match dropped {
+        0 => Dropped::None,
+        1 => Dropped::Done,
+        _ => Dropped::InUse,
+    }
 }
 
-/// Set a relation's numbers of tuples to zero.
-pub(crate) fn forget_tuples(key: &Key) {
+/// Set a relation's numbers of tuples to zero, unless VACUUM or ANALYZE has counted them since that
+/// server timestamp.
+pub(crate) fn forget_tuples(key: &Key, since: i64) {
     let key = std::ptr::from_ref(key);
     // SAFETY: a valid pointer.
     #[allow(ffi_unwind_calls)]
-    guarded(|| unsafe { raw::ckf_forget_tuples(key) });
+    guarded(|| unsafe { raw::ckf_forget_tuples(key, since) });
 }
 
 /// Three words among the statistics, which core keeps and loses with all others

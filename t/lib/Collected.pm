@@ -12,7 +12,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 our @EXPORT = qw(collecting_node run tables_of write_files crash_backend wait_for_restore
-  wait_for_validation files_directory);
+  wait_for_validation files_directory no_fatal);
 
 # A server that collects, and where autovacuum does nothing unless it is told to.
 sub collecting_node
@@ -89,6 +89,16 @@ sub wait_for_validation
 SELECT bool_and(dropped_entries IS NOT NULL) FROM ckpt_stats_databases
 WHERE restored_at IS NOT NULL AND datid NOT IN (SELECT oid FROM pg_database WHERE datconnlimit = -2)
 SQL
+	return;
+}
+
+# No process of the server but those of sessions, whose lines have a name before that, has ended by an
+# error; what is stopped, or does not reach another server, says so by FATAL, too.
+sub no_fatal
+{
+	my ($node) = @_;
+	my @fatal = grep { /\] FATAL:  / && !/FATAL:  (?:terminating|could not|streaming)/ } split /\n/, slurp_file($node->logfile);
+	is(join("\n", @fatal), '', 'no worker has ended by an error');
 	return;
 }
 

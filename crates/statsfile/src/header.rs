@@ -23,10 +23,11 @@ pub struct Identity {
     pub catalog_version: u32,
     /// System identifier of the cluster.
     pub system_identifier: u64,
-    /// `st_dev` of `global/pg_control`. PostgreSQL writes that file in place, so that it keeps
-    /// device and inode, which no copy of the data directory has.
+    /// `st_dev` of `global/pg_control`. Only to be shown: a file system may have another number
+    /// after each mount, as with btrfs, NFS, device mapper, or a volume on another machine.
     pub control_device: u64,
-    /// `st_ino` of `global/pg_control`.
+    /// `st_ino` of `global/pg_control`. PostgreSQL writes that file in place, so that it keeps its
+    /// inode, and a copy of the data directory has another one.
     pub control_inode: u64,
 }
 
@@ -61,8 +62,7 @@ impl Identity {
                 expected: server.format_id,
             });
         }
-        let control = |of: &Self| (of.control_device, of.control_inode);
-        if control(self) != control(server) {
+        if self.control_inode != server.control_inode {
             return Err(Refused::OtherDirectory);
         }
         Ok(())
