@@ -15,7 +15,7 @@ use pacing::sync::SyncPace;
 use statseg::{FlushState, Metric, Segment, Takeover};
 
 use super::alarm;
-use crate::process::{ProcessCell, now_us};
+use crate::process::{ProcessCell, Tick, now_us};
 use crate::{loglevel, pgshim, server, settings, shmem};
 
 /// The spread checkpoint that this process is in.
@@ -23,15 +23,15 @@ use crate::{loglevel, pgshim, server, settings, shmem};
 struct Spread {
     takeover: Takeover,
     pace: SyncPace,
-    /// Until then the alarm may still ring.
-    alarm_until: i64,
+    /// When the alarm was stopped, as long as it may have rung once more.
+    alarm_stopped: Option<Tick>,
     /// Somebody waits for its end.
     in_haste: bool,
 }
 
 /// timeout.c forgets a timer that is stopped, and leaves that of the system running: its signal
-/// still comes, and sets the latch.
-const LAST_ALARM_US: i64 = 150_000;
+/// still comes, within that time, and sets the latch.
+const LAST_ALARM_NS: u64 = 150_000_000;
 
 static SPREAD: ProcessCell<Option<Spread>> = ProcessCell::new(None);
 
@@ -62,7 +62,7 @@ pub(crate) fn started(spread: bool, unlogged: bool) {
     SPREAD.set(Some(Spread {
         takeover,
         pace: SyncPace::new(allowance),
-        alarm_until: 0,
+        alarm_stopped: None,
         in_haste: false,
     }));
     wake(&state);
@@ -75,14 +75,18 @@ pub(crate) fn synced(ns: u64) {
     };
     if !spread.takeover.syncing {
         alarm::stop();
-        spread.alarm_until = now_us() + LAST_ALARM_US;
+        spread.alarm_stopped = Some(Tick::now());
         spread.in_haste = is_early(segment);
         spread.takeover.syncing = true;
         segment.takeover().write(&spread.takeover);
     }
-    if now_us() < spread.alarm_until {
-        // It was the alarm. Who wants something meanwhile waits for pauses that have their bounds.
+    if let Some(stopped) = spread.alarm_stopped {
+        let over = Tick::now().since(stopped) >= LAST_ALARM_NS;
+        // It was the alarm, and nothing else resets the latch in this phase. So once more when its
+        // time is over: an fsync may take longer than that. Who wants something meanwhile waits for
+        // pauses that have their bounds.
         server::forget_wants();
+        spread.alarm_stopped = Some(stopped).filter(|_| !over);
     }
     if !spread.in_haste {
         pause(segment, &mut spread.pace, ns as f64 / 1e9);
