@@ -142,17 +142,18 @@ impl Sweep {
                 paths.extend(subdirectories(&version));
             }
         }
+        // There may be thousands of databases.
+        let mut new: HashSet<PathBuf> = paths.into_iter().collect();
         self.directories
-            .retain(|directory| paths.contains(&directory.path));
-        let known: HashSet<PathBuf> = self.directories.iter().map(|d| d.path.clone()).collect();
-        let new = paths.into_iter().filter(|path| !known.contains(path));
-        self.directories.extend(new.map(|path| Directory {
-            path,
-            mtime: (0, 0),
-            listed: None,
-            took: Duration::ZERO,
-            files: Vec::new(),
-        }));
+            .retain(|directory| new.remove(&directory.path));
+        self.directories
+            .extend(new.into_iter().map(|path| Directory {
+                path,
+                mtime: (0, 0),
+                listed: None,
+                took: Duration::ZERO,
+                files: Vec::new(),
+            }));
     }
 }
 
