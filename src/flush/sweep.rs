@@ -10,6 +10,7 @@
 
 use std::collections::HashSet;
 use std::fs::Metadata;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -132,20 +133,28 @@ impl Sweep {
 
     /// `base/*`, `global` and `pg_tblspc/*/PG_*/*`.
     fn find_directories(&mut self) {
-        let mut paths = vec![PathBuf::from("global")];
-        paths.extend(subdirectories(Path::new("base")));
-        for tablespace in subdirectories(Path::new("pg_tblspc")) {
-            for version in subdirectories(&tablespace) {
-                if !server::is_own_version(&version) {
-                    continue;
+        // Where the kernel does not say what there is, all stays as it was until the next round.
+        let mut unread = Vec::new();
+        let mut below = |path: &Path| {
+            subdirectories(path).unwrap_or_else(|_| {
+                unread.push(path.to_owned());
+                Vec::new()
+            })
+        };
+        // A set: there may be thousands of databases.
+        let mut new = HashSet::from([PathBuf::from("global")]);
+        new.extend(below(Path::new("base")));
+        for tablespace in below(Path::new("pg_tblspc")) {
+            for version in below(&tablespace) {
+                if server::is_own_version(&version) {
+                    new.extend(below(&version));
                 }
-                paths.extend(subdirectories(&version));
             }
         }
-        // There may be thousands of databases.
-        let mut new: HashSet<PathBuf> = paths.into_iter().collect();
-        self.directories
-            .retain(|directory| new.remove(&directory.path));
+        self.directories.retain(|directory| {
+            let path = &directory.path;
+            new.remove(path) || unread.iter().any(|above| path.starts_with(above))
+        });
         self.directories
             .extend(new.into_iter().map(|path| Directory {
                 path,
@@ -167,14 +176,15 @@ impl Directory {
             return;
         }
         let Ok(metadata) = std::fs::metadata(&self.path) else {
-            self.files.clear();
             return;
         };
         if self.listed.is_some() && mtime(&metadata) == self.mtime {
             return;
         }
         let began = Instant::now();
-        let found = relations(&self.path);
+        let Ok(found) = relations(&self.path) else {
+            return;
+        };
         let unlogged: HashSet<u32> = found
             .iter()
             .filter_map(|(key, _)| match key {
@@ -210,32 +220,43 @@ impl Directory {
     }
 }
 
-fn subdirectories(path: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-    entries
-        .map(|entry| entry.path())
-        // pgsql_tmp, and what is no number but in a tablespace, where it is the version's.
-        .filter(|path| {
-            let name = path.file_name().and_then(|name| name.to_str());
-            name.is_some_and(|name| {
-                name.starts_with("PG_") || name.bytes().all(|byte| byte.is_ascii_digit())
-            })
+/// What is in a directory; nothing if there is none.
+fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    match std::fs::read_dir(directory) {
+        Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect(),
+        Err(error) if is_missing(&error) => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+fn subdirectories(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = entries(directory)?;
+    // pgsql_tmp, and what is no number but in a tablespace, where it is the version's.
+    found.retain(|path| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| {
+            name.starts_with("PG_") || name.bytes().all(|byte| byte.is_ascii_digit())
         })
-        .collect()
+    });
+    Ok(found)
 }
 
 /// The files of relations in a directory; temporary ones have other names.
-fn relations(directory: &Path) -> Vec<(FileKey, PathBuf)> {
-    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    entries
-        .filter_map(|entry| {
-            let path = entry.path();
-            match relfile::key(path.to_str()?) {
+fn relations(directory: &Path) -> io::Result<Vec<(FileKey, PathBuf)>> {
+    let found =
+        entries(directory)?
+            .into_iter()
+            .filter_map(|path| match relfile::key(path.to_str()?) {
                 FileKey::Path => None,
                 key => Some((key, path)),
-            }
-        })
-        .collect()
+            });
+    Ok(found.collect())
+}
+
+/// Only this says that something was dropped. What cannot be asked for another reason, such as too
+/// many open files, is left as it is.
+fn is_missing(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
 }
 
 fn mtime(metadata: &Metadata) -> (i64, i64) {
@@ -247,9 +268,14 @@ fn look(number: u32, round: u64, files: &mut Files, seen: &mut impl FnMut(&mut F
     let Some(file) = files.get_mut(number) else {
         return;
     };
-    let Ok(metadata) = std::fs::metadata(&file.path) else {
-        seen(files, number, &Seen::Gone);
-        return;
+    let metadata = match std::fs::metadata(&file.path) {
+        Ok(metadata) => metadata,
+        Err(error) => {
+            if is_missing(&error) {
+                seen(files, number, &Seen::Gone);
+            }
+            return;
+        }
     };
     let modified = mtime(&metadata);
     if file.clean_mtime == Some(modified) {
@@ -257,14 +283,15 @@ fn look(number: u32, round: u64, files: &mut Files, seen: &mut impl FnMut(&mut F
     }
     let new_from = file.sizes.new_from(round, metadata.size());
     match ask(file, &metadata, new_from) {
-        None => seen(files, number, &Seen::Gone),
-        Some(windows) if windows.is_empty() => {
+        Err(error) if is_missing(&error) => seen(files, number, &Seen::Gone),
+        Err(_) => {}
+        Ok(windows) if windows.is_empty() => {
             if file.writeback_bytes == 0 && is_past(modified) {
                 file.clean_mtime = Some(modified);
             }
             seen(files, number, &Seen::Clean);
         }
-        Some(windows) => {
+        Ok(windows) => {
             for window in windows {
                 seen(files, number, &window);
             }
@@ -272,27 +299,26 @@ fn look(number: u32, round: u64, files: &mut Files, seen: &mut impl FnMut(&mut F
     }
 }
 
-/// The dirty windows of a file, and with the first of them every window that is not: `None` if
-/// the file is gone.
-fn ask(file: &mut File, metadata: &Metadata, new_from: u64) -> Option<Vec<Seen>> {
-    let open = DataFile::open(&file.path).ok()?;
-    let whole = open.cached(0, 0).unwrap_or_default();
+/// The dirty windows of a file, and with the first of them every window that is not.
+fn ask(file: &mut File, metadata: &Metadata, new_from: u64) -> io::Result<Vec<Seen>> {
+    let open = DataFile::open(&file.path)?;
+    let whole = open.cached(0, 0)?;
     file.dirty_bytes = whole.dirty_bytes;
     file.writeback_bytes = whole.writeback_bytes;
     if whole.dirty_bytes == 0 {
-        return Some(Vec::new());
+        return Ok(Vec::new());
     }
     let windows = u32::try_from(metadata.size().div_ceil(WINDOW_BYTES)).unwrap_or(u32::MAX);
     let window = |index: u32| {
-        let found = open.cached(u64::from(index) * WINDOW_BYTES, WINDOW_BYTES);
-        let blocks = found.unwrap_or_default().dirty_bytes.div_ceil(BLOCK);
-        Seen::Window {
+        let found = open.cached(u64::from(index) * WINDOW_BYTES, WINDOW_BYTES)?;
+        let blocks = found.dirty_bytes.div_ceil(BLOCK);
+        Ok(Seen::Window {
             index,
             dirty: u32::try_from(blocks).unwrap_or(WINDOW_BLOCKS),
             new: u64::from(index) * WINDOW_BYTES >= new_from,
-        }
+        })
     };
-    Some((0..windows).map(window).collect())
+    (0..windows).map(window).collect()
 }
 
 /// Is a modification time over, so that a later change will have another one?
