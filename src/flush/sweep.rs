@@ -61,6 +61,11 @@ pub(super) enum Seen {
     Gone,
 }
 
+/// Who is told what was seen of which file.
+pub(super) trait See: FnMut(&mut Files, u32, &Seen) {}
+
+impl<F: FnMut(&mut Files, u32, &Seen)> See for F {}
+
 /// The sweep's place in its round.
 pub(super) struct Sweep {
     directories: Vec<Directory>,
@@ -87,11 +92,7 @@ impl Sweep {
     }
 
     /// Go on for a slice. True when there is more to do in this round.
-    pub(super) fn slice(
-        &mut self,
-        files: &mut Files,
-        mut seen: impl FnMut(&mut Files, u32, &Seen),
-    ) -> bool {
+    pub(super) fn slice(&mut self, files: &mut Files, mut seen: impl See) -> bool {
         let began = Instant::now();
         if self.next == (0, 0) {
             let every = EVERY.max(self.last_round * ROUND_SHARE);
@@ -100,7 +101,7 @@ impl Sweep {
             }
             self.round_began = Some(began);
             self.round += 1;
-            self.find_directories();
+            self.find_directories(files, &mut seen);
         }
         let mut finished = false;
         while !finished && began.elapsed() < SLICE {
@@ -115,12 +116,12 @@ impl Sweep {
     }
 
     /// Look at the next file. False at the end of the round.
-    fn step(&mut self, files: &mut Files, seen: &mut impl FnMut(&mut Files, u32, &Seen)) -> bool {
+    fn step(&mut self, files: &mut Files, seen: &mut impl See) -> bool {
         let Some(directory) = self.directories.get_mut(self.next.0) else {
             return false;
         };
         if self.next.1 == 0 {
-            directory.list(self.round, files);
+            directory.list(self.round, files, seen);
         }
         let Some(number) = directory.files.get(self.next.1).copied() else {
             self.next = (self.next.0 + 1, 0);
@@ -132,7 +133,7 @@ impl Sweep {
     }
 
     /// `base/*`, `global` and `pg_tblspc/*/PG_*/*`.
-    fn find_directories(&mut self) {
+    fn find_directories(&mut self, files: &mut Files, seen: &mut impl See) {
         // Where the kernel does not say what there is, all stays as it was until the next round.
         let mut unread = Vec::new();
         let mut below = |path: &Path| {
@@ -151,9 +152,13 @@ impl Sweep {
                 }
             }
         }
-        self.directories.retain(|directory| {
+        self.directories.retain_mut(|directory| {
             let path = &directory.path;
-            new.remove(path) || unread.iter().any(|above| path.starts_with(above))
+            let stays = new.remove(path) || unread.iter().any(|above| path.starts_with(above));
+            if !stays {
+                directory.forget(files, &HashSet::new(), seen);
+            }
+            stays
         });
         self.directories
             .extend(new.into_iter().map(|path| Directory {
@@ -168,7 +173,7 @@ impl Sweep {
 
 impl Directory {
     /// List it anew, if files came or went.
-    fn list(&mut self, round: u64, files: &mut Files) {
+    fn list(&mut self, round: u64, files: &mut Files, seen: &mut impl See) {
         if self
             .listed
             .is_some_and(|at| at.elapsed() < self.took * LIST_SHARE)
@@ -185,27 +190,9 @@ impl Directory {
         let Ok(found) = relations(&self.path) else {
             return;
         };
-        let unlogged: HashSet<u32> = found
-            .iter()
-            .filter_map(|(key, _)| match key {
-                FileKey::Relation {
-                    relfilenode,
-                    fork: INIT_FORK,
-                    ..
-                } => Some(*relfilenode),
-                _ => None,
-            })
-            .collect();
-        self.files.clear();
+        self.forget(files, &found.iter().map(|(key, _)| *key).collect(), seen);
         for (key, path) in &found {
-            let FileKey::Relation {
-                relfilenode, fork, ..
-            } = key
-            else {
-                continue;
-            };
-            let full = files.len() >= MOST_FILES && !files.knows(key);
-            if full || (unlogged.contains(relfilenode) && *fork != INIT_FORK) {
+            if files.len() >= MOST_FILES && !files.knows(key) {
                 continue;
             }
             let number = files.of_path(*key, path);
@@ -217,6 +204,19 @@ impl Directory {
         self.mtime = mtime(&metadata);
         self.listed = Some(began);
         self.took = began.elapsed();
+    }
+
+    /// Forget its files, and for good those that are not among `left`. A number that was given back
+    /// meanwhile may be that of a file elsewhere.
+    fn forget(&mut self, files: &mut Files, left: &HashSet<FileKey>, seen: &mut impl See) {
+        for number in std::mem::take(&mut self.files) {
+            let is_gone = files.get(number).is_some_and(|file| {
+                file.path.parent() == Some(self.path.as_path()) && !left.contains(&file.key)
+            });
+            if is_gone {
+                seen(files, number, &Seen::Gone);
+            }
+        }
     }
 }
 
@@ -241,16 +241,30 @@ fn subdirectories(directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The files of relations in a directory; temporary ones have other names.
+/// The files of relations in a directory but those of unlogged ones; temporary ones have other names.
 fn relations(directory: &Path) -> io::Result<Vec<(FileKey, PathBuf)>> {
-    let found =
-        entries(directory)?
-            .into_iter()
-            .filter_map(|path| match relfile::key(path.to_str()?) {
-                FileKey::Path => None,
-                key => Some((key, path)),
-            });
-    Ok(found.collect())
+    let mut unlogged = HashSet::new();
+    let mut found = Vec::new();
+    for path in entries(directory)? {
+        let Some(key) = path.to_str().map(relfile::key) else {
+            continue;
+        };
+        let FileKey::Relation {
+            relfilenode, fork, ..
+        } = key
+        else {
+            continue;
+        };
+        if fork == INIT_FORK {
+            unlogged.insert(relfilenode);
+        }
+        found.push((relfilenode, fork, key, path));
+    }
+    found.retain(|(relation, fork, ..)| *fork == INIT_FORK || !unlogged.contains(relation));
+    Ok(found
+        .into_iter()
+        .map(|(_, _, key, path)| (key, path))
+        .collect())
 }
 
 /// Only this says that something was dropped. What cannot be asked for another reason, such as too
@@ -264,7 +278,7 @@ fn mtime(metadata: &Metadata) -> (i64, i64) {
 }
 
 /// Ask for a file, if it has changed since it was last clean.
-fn look(number: u32, round: u64, files: &mut Files, seen: &mut impl FnMut(&mut Files, u32, &Seen)) {
+fn look(number: u32, round: u64, files: &mut Files, seen: &mut impl See) {
     let Some(file) = files.get_mut(number) else {
         return;
     };
