@@ -44,7 +44,8 @@ const INIT_FORK: u32 = 3;
 /// A directory with files of relations.
 struct Directory {
     path: PathBuf,
-    mtime: (i64, i64),
+    /// Its modification time when it was last listed: until that changes it has the same files.
+    mtime: Option<(i64, i64)>,
     listed: Option<Instant>,
     took: Duration,
     files: Vec<u32>,
@@ -163,7 +164,7 @@ impl Sweep {
         self.directories
             .extend(new.into_iter().map(|path| Directory {
                 path,
-                mtime: (0, 0),
+                mtime: None,
                 listed: None,
                 took: Duration::ZERO,
                 files: Vec::new(),
@@ -183,10 +184,12 @@ impl Directory {
         let Ok(metadata) = std::fs::metadata(&self.path) else {
             return;
         };
-        if self.listed.is_some() && mtime(&metadata) == self.mtime {
+        let modified = mtime(&metadata);
+        if self.mtime == Some(modified) {
             return;
         }
         let began = Instant::now();
+        let settled = is_past(modified);
         let Ok(found) = relations(&self.path) else {
             return;
         };
@@ -201,7 +204,7 @@ impl Directory {
                 self.files.push(number);
             }
         }
-        self.mtime = mtime(&metadata);
+        self.mtime = settled.then_some(modified);
         self.listed = Some(began);
         self.took = began.elapsed();
     }
@@ -295,12 +298,13 @@ fn look(number: u32, round: u64, files: &mut Files, seen: &mut impl See) {
     if file.clean_mtime == Some(modified) {
         return;
     }
+    let settled = is_past(modified);
     let new_from = file.sizes.new_from(round, metadata.size());
     match ask(file, &metadata, new_from) {
         Err(error) if is_missing(&error) => seen(files, number, &Seen::Gone),
         Err(_) => {}
         Ok(windows) if windows.is_empty() => {
-            if file.writeback_bytes == 0 && is_past(modified) {
+            if file.writeback_bytes == 0 && settled {
                 file.clean_mtime = Some(modified);
             }
             seen(files, number, &Seen::Clean);
@@ -335,7 +339,8 @@ fn ask(file: &mut File, metadata: &Metadata, new_from: u64) -> io::Result<Vec<Se
     (0..windows).map(window).collect()
 }
 
-/// Is a modification time over, so that a later change will have another one?
+/// Is a modification time over, so that a later change will have another one? To be asked before
+/// the look that it stands for: what comes in the tick of the look may come after it.
 fn is_past(modified: (i64, i64)) -> bool {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let Ok(now) = now.map(|now| i64::try_from(now.as_nanos()).unwrap_or(0)) else {
