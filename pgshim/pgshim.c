@@ -223,14 +223,23 @@ ckf_checkpoint_stats(ckf_checkpoint *stats)
 	stats->total_sync_us = CheckpointStats.ckpt_agg_sync_time;
 }
 
-/* Takes the statistics' own LWLock in shared mode: for the worker, never for a backend. */
+/*
+ * Takes the statistics' own LWLock in shared mode: for the worker, never for a backend.
+ *
+ * With stats_fetch_consistency = snapshot the first look would copy the statistics of every object
+ * of the server (pgstat.c:pgstat_build_snapshot); we want one of them. An error leaves ours in this
+ * process, which looks at no other ones.
+ */
 void
 ckf_core_counters_now(ckf_core_counters *counters)
 {
 	const PgStat_CheckpointerStats *stats;
+	int			users = pgstat_fetch_consistency;
 
 	pgstat_clear_snapshot();
+	pgstat_fetch_consistency = PGSTAT_FETCH_CONSISTENCY_NONE;
 	stats = pgstat_fetch_stat_checkpointer();
+	pgstat_fetch_consistency = users;
 	counters->timed = CORE_TIMED(stats);
 	counters->requested = CORE_REQUESTED(stats);
 	counters->write_time_ms = CORE_WRITE_TIME(stats);
