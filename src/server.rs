@@ -128,8 +128,9 @@ pub(crate) fn is_wanted() -> bool {
     shutdown || barrier || reload || unsafe { (*latch).is_set != 0 }
 }
 
-/// From now on [`is_wanted`] tells of what is new, and of what has a flag. What else was asked for
-/// before is not forgotten: the checkpointer looks for all of it before it waits
+/// From now on [`is_wanted`] tells of what is new, and of what has a flag. Who waits for a
+/// checkpoint is seen by [`crate::pgshim::checkpoint_awaited`]. What else was asked for before is
+/// not forgotten: the checkpointer looks for all of it before it waits
 /// (checkpointer.c:CheckpointerMain).
 pub(crate) fn forget_wants() {
     // SAFETY: a plain pointer of this process.

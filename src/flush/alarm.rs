@@ -75,6 +75,11 @@ pub(super) fn stop() {
     VALUES.set(None);
 }
 
+/// Will the system's timer still ring after [`stop`]? It then sets the latch.
+pub(super) fn is_left() -> bool {
+    Alarm::is_left()
+}
+
 /// The signal handler.
 unsafe extern "C-unwind" fn ring() {
     if let Some(segment) = shmem::segment() {
