@@ -44,12 +44,16 @@ void
 ckf_fixed_copy(uint32 kind, uint8 *target, uint32 bytes)
 {
 	const void *snapshot = snapshot_of(kind);
+	int			users = pgstat_fetch_consistency;
 
 	memset(target, 0, bytes);
 	if (snapshot == NULL)
 		return;
 	pgstat_clear_snapshot();
+	/* Of this kind only, whatever the user has set: see ckf_core_counters_now. */
+	pgstat_fetch_consistency = PGSTAT_FETCH_CONSISTENCY_NONE;
 	pgstat_snapshot_fixed((PgStat_Kind) kind);
+	pgstat_fetch_consistency = users;
 	memcpy(target, snapshot, bytes);
 }
 

@@ -2,12 +2,14 @@
  * pgshim.c - reads what only C can read: buffer headers, the checkpointer's work list, its
  * PGPROC, CheckpointStats.
  *
- * Runs in: the checkpointer (ckf_checkpoint_stats, the log level, the alarm, ckf_wake), any
- * backend (ckf_my_proc_number), the postmaster (ckf_process_count), the workers (all others).
+ * Runs in: the checkpointer (ckf_checkpoint_stats, the log level, the alarm, ckf_wake,
+ * ckf_checkpoint_awaited), any backend (ckf_my_proc_number), the postmaster (ckf_process_count), the workers (all others).
  * Everything but PostgreSQL's own statistics is read without a lock, and nothing in shared memory
  * is written but a latch; the reader of each value knows that it may be a moment old.
  */
 #include "pgshim.h"
+
+#include <sys/time.h>
 
 #include "access/xlog.h"
 #include "catalog/pg_authid_d.h"
@@ -223,14 +225,23 @@ ckf_checkpoint_stats(ckf_checkpoint *stats)
 	stats->total_sync_us = CheckpointStats.ckpt_agg_sync_time;
 }
 
-/* Takes the statistics' own LWLock in shared mode: for the worker, never for a backend. */
+/*
+ * Takes the statistics' own LWLock in shared mode: for the worker, never for a backend.
+ *
+ * With stats_fetch_consistency = snapshot the first look would copy the statistics of every object
+ * of the server (pgstat.c:pgstat_build_snapshot); we want one of them. An error leaves ours in this
+ * process, which looks at no other ones.
+ */
 void
 ckf_core_counters_now(ckf_core_counters *counters)
 {
 	const PgStat_CheckpointerStats *stats;
+	int			users = pgstat_fetch_consistency;
 
 	pgstat_clear_snapshot();
+	pgstat_fetch_consistency = PGSTAT_FETCH_CONSISTENCY_NONE;
 	stats = pgstat_fetch_stat_checkpointer();
+	pgstat_fetch_consistency = users;
 	counters->timed = CORE_TIMED(stats);
 	counters->requested = CORE_REQUESTED(stats);
 	counters->write_time_ms = CORE_WRITE_TIME(stats);
@@ -292,6 +303,35 @@ void
 ckf_alarm_stop(int32 alarm)
 {
 	disable_timeout((TimeoutId) alarm, false);
+}
+
+/*
+ * Will an alarm that was stopped still ring? timeout.c forgets it and leaves the timer of the system
+ * running: its signal calls no handler, and sets the latch (timeout.c:handle_sig_alarm).
+ */
+int32
+ckf_alarm_is_left(void)
+{
+	struct itimerval left;
+
+	return getitimer(ITIMER_REAL, &left) == 0 && timerisset(&left.it_value);
+}
+
+/*
+ * Does somebody wait for a checkpoint to begin? Then it was asked for while another one runs
+ * (checkpointer.c:RequestCheckpoint). Who waits for the running one waits for its end.
+ */
+int32
+ckf_checkpoint_awaited(void)
+{
+	for (uint32 i = 0; i < ProcGlobal->allProcCount; i++)
+	{
+		const PGPROC *proc = GetPGProcByNumber(i);
+
+		if (*(const volatile uint32 *) &proc->wait_event_info == WAIT_EVENT_CHECKPOINT_START)
+			return true;
+	}
+	return false;
 }
 
 /*

@@ -85,6 +85,8 @@ extern void ckf_set_log_level(const char *level);
 extern int32 ckf_alarm_prepare(void (*handler) (void));
 extern void ckf_alarm_start(int32 alarm, int32 interval_ms);
 extern void ckf_alarm_stop(int32 alarm);
+extern int32 ckf_alarm_is_left(void);
+extern int32 ckf_checkpoint_awaited(void);
 extern void ckf_recount_segments(void);
 extern void ckf_relation_path(uint32 database, uint32 tablespace, uint32 relation, int32 fork,
 							  uint32 segment, char *target, uint64 size);

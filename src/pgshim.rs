@@ -1,7 +1,8 @@
 //! The border to C: PostgreSQL's inner parts, as safe functions.
 //!
-//! *Runs in:* the checkpointer (log level, alarm, [`checkpoint_stats`], [`wake`]), any backend
-//! ([`my_proc_number`]), the postmaster ([`process_count`]), and the workers (the rest).
+//! *Runs in:* the checkpointer (log level, alarm, [`checkpoint_stats`], [`checkpoint_awaited`],
+//! [`wake`]), any backend ([`my_proc_number`]), the postmaster ([`process_count`]), and the
+//! workers (the rest).
 //! *Reads and writes:* reads the server's shared memory, without a lock but for
 //! [`core_counters`]; writes nothing of it but a latch in [`wake`].
 //! *Never:* keeps state; lets a raw pointer out.
@@ -41,6 +42,8 @@ mod raw {
         pub(super) fn ckf_checkpoint_stats(stats: *mut Checkpoint);
         pub(super) fn ckf_set_log_level(level: *const c_char);
         pub(super) fn ckf_recount_segments();
+        pub(super) fn ckf_alarm_is_left() -> i32;
+        pub(super) fn ckf_checkpoint_awaited() -> i32;
     }
 
     // These are FATAL when the system refuses a timer: through `guarded` as well.
@@ -326,12 +329,25 @@ impl Alarm {
         guarded(|| unsafe { raw::ckf_alarm_start(self.0, interval_ms) });
     }
 
-    /// No more from here on.
+    /// Will a stopped one ring once more, and set the latch?
+    pub(crate) fn is_left() -> bool {
+        // SAFETY: reads the timer of this process.
+        unsafe { raw::ckf_alarm_is_left() != 0 }
+    }
+
+    /// No more from here on; but see [`Alarm::is_left`].
     #[allow(ffi_unwind_calls)]
     pub(crate) fn stop(self) {
         // SAFETY: as above.
         guarded(|| unsafe { raw::ckf_alarm_stop(self.0) });
     }
+}
+
+/// Does somebody wait for a checkpoint to begin, while this process is in another one? One look at
+/// every process of the server.
+pub(crate) fn checkpoint_awaited() -> bool {
+    // SAFETY: reads one word of each PGPROC; they are never unmapped.
+    unsafe { raw::ckf_checkpoint_awaited() != 0 }
 }
 
 /// Longest path below the data directory: tablespace, version directory, database, file.

@@ -113,18 +113,25 @@ pub(crate) fn retries_data_sync() -> bool {
 }
 
 /// Does somebody want something of this process, the checkpointer? A request for a checkpoint, a
-/// queue of sync requests that fills up, a shutdown: each sets its latch.
+/// queue of sync requests that fills up, a shutdown, a barrier, a reload: each sets its latch, and
+/// the last three a flag of their own.
 pub(crate) fn is_wanted() -> bool {
     // SAFETY: a sig_atomic_t of this process.
     let shutdown = unsafe { pg_sys::ShutdownRequestPending != 0 };
+    // SAFETY: likewise.
+    let barrier = unsafe { pg_sys::ProcSignalBarrierPending != 0 };
+    // SAFETY: likewise.
+    let reload = unsafe { pg_sys::ConfigReloadPending != 0 };
     // SAFETY: a plain pointer of this process.
     let latch = unsafe { pg_sys::MyLatch };
     // SAFETY: the latch of this process, which it has as long as it runs.
-    shutdown || unsafe { (*latch).is_set != 0 }
+    shutdown || barrier || reload || unsafe { (*latch).is_set != 0 }
 }
 
-/// From now on [`is_wanted`] tells of what is new. What was asked for before is not forgotten:
-/// the checkpointer looks for all of it before it waits (checkpointer.c:CheckpointerMain).
+/// From now on [`is_wanted`] tells of what is new, and of what has a flag. Who waits for a
+/// checkpoint is seen by [`crate::pgshim::checkpoint_awaited`]. What else was asked for before is
+/// not forgotten: the checkpointer looks for all of it before it waits
+/// (checkpointer.c:CheckpointerMain).
 pub(crate) fn forget_wants() {
     // SAFETY: a plain pointer of this process.
     let latch = unsafe { pg_sys::MyLatch };

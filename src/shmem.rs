@@ -129,12 +129,13 @@ unsafe extern "C-unwind" fn remove(_code: i32, _arg: pg_sys::Datum) {
 }
 
 /// The flusher looks more often than this; if not, it hangs or is gone.
-const FLUSHER_ALIVE_US: i64 = 1_000_000;
+const FLUSHER_ALIVE_US: u64 = 1_000_000;
 
 /// What the flusher is doing; as if it were off when it has not been heard of lately.
 pub(crate) fn flusher(segment: &Segment) -> FlushState {
     let state = segment.flush_state().read().unwrap_or_default();
-    if now_us() - state.heartbeat_at < FLUSHER_ALIVE_US {
+    // In the future it is as well when the clock was set back: its next one would come soon.
+    if now_us().abs_diff(state.heartbeat_at) < FLUSHER_ALIVE_US {
         state
     } else {
         FlushState::default()

@@ -22,6 +22,9 @@ const COUNT_EVERY: Duration = Duration::from_millis(100);
 /// md.c:RELSEG_SIZE of a standard build, in blocks.
 const SEGMENT_BLOCKS: u32 = pgrx::pg_sys::RELSEG_SIZE;
 
+// What is planned in blocks is issued in bytes of the file: with others it would be the wrong ones.
+const _: () = assert!(pgrx::pg_sys::BLCKSZ as u64 == pacing::BLOCK_BYTES);
+
 /// Stands for a database that could not be told; no object has this identifier.
 const UNKNOWN: u32 = u32::MAX;
 

@@ -89,7 +89,7 @@ my @grown = checkpoint(sub {
 check_row('spread', @grown);
 is(ask('SELECT DISTINCT kind, cause, buffers_total, files_done, current_file FROM samples'),
 	"checkpoint||$grown[0]||", 'one number of buffers, and it is right');
-cmp_ok(ask('SELECT max(buffers_done) FROM samples'), '>=', $grown[0] - 3, 'up to the last moments');
+cmp_ok(ask('SELECT max(buffers_done) FROM samples'), '>=', 0.9 * $grown[0], 'up to the last moments');
 is(ask('SELECT sampled_at FROM (SELECT *, lag(buffers_done) OVER (ORDER BY sampled_at) AS former FROM samples) s '
 		  . 'WHERE former > buffers_done'), '', 'buffers_done only grows');
 cmp_ok(ask('SELECT count(DISTINCT buffers_done) FROM samples'), '>=', 10, 'step by step');

@@ -68,6 +68,20 @@ is($without->safe_psql('postgres', 'SELECT writeback_bytes, writeback_calls FROM
 	'without the sweep: nothing was written back');
 is($without->safe_psql('postgres', 'SELECT count(os_dirty_bytes) FROM ckpt_stats_files'), 0, 'nor looked at');
 
+# What was dropped is forgotten: tables, and a whole database.
+my $files = 'SELECT sweep_files FROM ckpt_stats_flush';
+my $known = $node->safe_psql('postgres', $files);
+$node->safe_psql('postgres', join ';', map { "CREATE TABLE dropped$_ (a int)" } 1 .. 300);
+$node->safe_psql('postgres', 'CREATE DATABASE dropped');
+$node->poll_query_until('postgres', "SELECT sweep_files > $known + 500 FROM ckpt_stats_flush")
+  or die 'not found: ' . $node->safe_psql('postgres', $files);
+$node->safe_psql('postgres', join ';', map { "DROP TABLE dropped$_" } 1 .. 300);
+$node->safe_psql('postgres', 'DROP DATABASE dropped');
+# Of a dropped table the first file stays until then.
+$node->safe_psql('postgres', 'CHECKPOINT');
+ok( $node->poll_query_until('postgres', "SELECT sweep_files < $known + 100 FROM ckpt_stats_flush"),
+	'dropped tables and a dropped database are forgotten');
+
 # Switched off in the running server: what others write waits for the kernel. On again, it is found; not
 # the first table, which the kernel may have written meanwhile.
 $node->safe_psql('postgres', 'ALTER SYSTEM SET ckptflush.flush_sweep = off');

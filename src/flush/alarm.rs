@@ -2,10 +2,10 @@
 //! still does, and how far the writing shall be by now.
 //!
 //! *Runs in:* the checkpointer, in its write phase; [`look`] as a signal handler.
-//! *Reads and writes:* reads `flush_state`; writes `checkpoint_flush_after` and the variable of
-//! `checkpoint_completion_target` of this process.
-//! *Never:* does anything in the handler but read shared memory and the clock and store two
-//! numbers: it may interrupt any instruction.
+//! *Reads and writes:* reads `flush_state`; writes `checkpoint_flush_after`, the variable of
+//! `checkpoint_completion_target` and, as xlog.c has it, `CheckPointSegments` of this process.
+//! *Never:* does anything in the handler but read shared memory and the clock, compute, and store
+//! three numbers: it may interrupt any instruction.
 //!
 //! The write phase has no hook: no record is logged in it, and nothing of ours is called. A timer
 //! is what the startup process reports its progress by (startup.c:begin_startup_progress_phase);
@@ -75,6 +75,11 @@ pub(super) fn stop() {
     VALUES.set(None);
 }
 
+/// Will the system's timer still ring after [`stop`]? It then sets the latch.
+pub(super) fn is_left() -> bool {
+    Alarm::is_left()
+}
+
 /// The signal handler.
 unsafe extern "C-unwind" fn ring() {
     if let Some(segment) = shmem::segment() {
@@ -100,6 +105,10 @@ fn look(segment: &Segment) {
         users
     };
     VALUES.set(Some(Values { users, ours }));
+    // A reload that came since the last look has counted the segments of WAL to the next checkpoint
+    // with a target of ours, and this one is paced by them.
+    store(users);
+    pgshim::recount_segments();
     store(ours);
 }
 

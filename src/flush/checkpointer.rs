@@ -1,7 +1,8 @@
 //! The checkpointer's side: leave the writeback of a spread checkpoint to the flusher, and pause between fsyncs while commits are slow.
 //!
 //! *Runs in:* the checkpointer, from the log hook; [`started`] in a critical section.
-//! *Reads and writes:* reads `flush_state`; writes `takeover` and the time paused.
+//! *Reads and writes:* reads `flush_state`, and what the server's processes wait for; writes
+//! `takeover` and the time paused.
 //! *Never:* raises or takes a lock. Never pauses in an immediate or shutdown checkpoint.
 //!
 //! A pause does not absorb sync requests. Between the fsync of a file and the removal of its
@@ -23,15 +24,11 @@ use crate::{loglevel, pgshim, server, settings, shmem};
 struct Spread {
     takeover: Takeover,
     pace: SyncPace,
-    /// Until then the alarm may still ring.
-    alarm_until: i64,
+    /// The alarm was stopped, and will ring once more.
+    alarm_left: bool,
     /// Somebody waits for its end.
     in_haste: bool,
 }
-
-/// timeout.c forgets a timer that is stopped, and leaves that of the system running: its signal
-/// still comes, and sets the latch.
-const LAST_ALARM_US: i64 = 150_000;
 
 static SPREAD: ProcessCell<Option<Spread>> = ProcessCell::new(None);
 
@@ -62,7 +59,7 @@ pub(crate) fn started(spread: bool, unlogged: bool) {
     SPREAD.set(Some(Spread {
         takeover,
         pace: SyncPace::new(allowance),
-        alarm_until: 0,
+        alarm_left: false,
         in_haste: false,
     }));
     wake(&state);
@@ -75,14 +72,17 @@ pub(crate) fn synced(ns: u64) {
     };
     if !spread.takeover.syncing {
         alarm::stop();
-        spread.alarm_until = now_us() + LAST_ALARM_US;
+        spread.alarm_left = alarm::is_left();
+        // It was the alarm.
+        server::forget_wants();
         spread.in_haste = is_early(segment);
         spread.takeover.syncing = true;
         segment.takeover().write(&spread.takeover);
     }
-    if now_us() < spread.alarm_until {
-        // It was the alarm. Who wants something meanwhile waits for pauses that have their bounds.
+    if spread.alarm_left && !alarm::is_left() {
+        // And once more: nothing else resets the latch in this phase.
         server::forget_wants();
+        spread.alarm_left = false;
     }
     if !spread.in_haste {
         pause(segment, &mut spread.pace, ns as f64 / 1e9);
@@ -93,7 +93,7 @@ pub(crate) fn synced(ns: u64) {
 /// Sleep as long as the pace says, in short naps: what it goes by changes meanwhile.
 fn pause(segment: &Segment, pace: &mut SyncPace, last_sync: f64) {
     let mut cost = last_sync;
-    while !server::is_wanted() {
+    while !server::is_wanted() && !pgshim::checkpoint_awaited() {
         let backlog = shmem::flusher(segment).due_cost_ns as f64 / 1e9;
         let seconds = pace.pause(
             now_us() as f64 / 1e6,

@@ -104,11 +104,7 @@ impl Files {
         }
         match worklist::path(&key) {
             Some(path) => self.insert(key, Path::new(&path)),
-            // Remembered as well: asking again costs a look-up only.
-            None => {
-                self.by_key.insert(key, NONE);
-                NONE
-            }
+            None => NONE,
         }
     }
 
@@ -120,8 +116,8 @@ impl Files {
     /// The number of a file that the sweep found.
     pub(super) fn of_path(&mut self, key: FileKey, path: &Path) -> u32 {
         match self.by_key.get(&key) {
-            Some(number) if *number != NONE => *number,
-            _ => self.insert(key, path),
+            Some(number) => *number,
+            None => self.insert(key, path),
         }
     }
 

@@ -4,6 +4,7 @@
 //! was issued; starts writeback.
 //! *Never:* decides what, when or how fast.
 
+use std::io::ErrorKind;
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -97,16 +98,19 @@ struct Disk<'a> {
 }
 
 impl Disk<'_> {
-    /// Is nothing of it being written any more? A file that is gone is not.
-    fn is_written(&self, range: &Range) -> bool {
+    /// Is nothing of it being written any more? A file that is gone is not. `None` when the
+    /// kernel does not say.
+    fn is_written(&self, range: &Range) -> Option<bool> {
         let Some(file) = self.files.get(range.file) else {
-            return true;
+            return Some(true);
         };
-        let Ok(open) = DataFile::open(&file.path) else {
-            return true;
-        };
-        open.cached(range.offset, range.bytes)
-            .is_ok_and(|cached| cached.writeback_bytes == 0)
+        match DataFile::open(&file.path) {
+            Ok(open) => {
+                let cached = open.cached(range.offset, range.bytes).ok()?;
+                Some(cached.writeback_bytes == 0)
+            }
+            Err(error) => (error.kind() == ErrorKind::NotFound).then_some(true),
+        }
     }
 
     fn is_idle(&self) -> bool {
@@ -126,10 +130,15 @@ impl Kernel for Disk<'_> {
         let Some(file) = self.files.get_mut(issue.file) else {
             return Start::Gone;
         };
-        let Ok(open) = DataFile::open(&file.path) else {
-            // Dropped, with all that was dirty in it.
-            self.files.remove(issue.file);
-            return Start::Gone;
+        let open = match DataFile::open(&file.path) {
+            Ok(open) => open,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                // Dropped, with all that was dirty in it.
+                self.files.remove(issue.file);
+                return Start::Gone;
+            }
+            // Too many open files, as one of the reasons: the sweep finds this range again.
+            Err(_) => return Start::Failed,
         };
         let range = Range {
             file: issue.file,
@@ -145,12 +154,10 @@ impl Kernel for Disk<'_> {
     }
 
     fn landed(&mut self, range: &Range, age: f64, cost: f64) -> bool {
-        if self.cachestat {
-            self.is_written(range)
-        } else {
-            // When the device has nothing to do; at the latest when it must have been done.
-            age > cost + GRACE || self.is_idle()
-        }
+        let told = self.cachestat.then(|| self.is_written(range)).flatten();
+        // Nobody can be asked: when the device has nothing to do; at the latest when it must have
+        // been done.
+        told.unwrap_or_else(|| age > cost + GRACE || self.is_idle())
     }
 
     fn has_time(&mut self) -> bool {

@@ -40,5 +40,5 @@ pub mod plan;
 pub mod queue;
 pub mod sync;
 
-/// A block of PostgreSQL (BLCKSZ of every build we know).
+/// A block of PostgreSQL: BLCKSZ, to which the extension holds it when it is compiled.
 pub const BLOCK_BYTES: u64 = 8192;
