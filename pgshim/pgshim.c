@@ -3,7 +3,8 @@
  * PGPROC, CheckpointStats.
  *
  * Runs in: the checkpointer (ckf_checkpoint_stats, the log level, the alarm, ckf_wake,
- * ckf_checkpoint_awaited), any backend (ckf_my_proc_number), the postmaster (ckf_process_count), the workers (all others).
+ * ckf_checkpoint_awaited), any backend (ckf_my_proc_number), the postmaster (ckf_process_count), the
+ * workers (all others).
  * Everything but PostgreSQL's own statistics is read without a lock, and nothing in shared memory
  * is written but a latch; the reader of each value knows that it may be a moment old.
  */

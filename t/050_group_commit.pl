@@ -10,12 +10,7 @@ use GroupCommit;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_node('group_commit', conf => <<'CONF');
-wal_writer_delay = 10ms
-checkpoint_timeout = 1h
-ckptflush.group_commit = on
-ckptflush.group_commit_readers = relaxed
-CONF
+my $node = new_node('group_commit', conf => $engaged);
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE hot (id int PRIMARY KEY, n int) WITH (fillfactor = 50);
 INSERT INTO hot SELECT g, 0 FROM generate_series(1, 9) g;

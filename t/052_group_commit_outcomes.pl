@@ -12,12 +12,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep time);
 
-my $node = new_node('outcomes', conf => <<'CONF');
-wal_writer_delay = 10ms
-checkpoint_timeout = 1h
+my $node = new_node('outcomes', conf => $engaged . <<'CONF');
 restart_after_crash = on
-ckptflush.group_commit = on
-ckptflush.group_commit_readers = relaxed
 CONF
 $node->safe_psql('postgres', 'CREATE TABLE t (a int PRIMARY KEY)');
 my $watch = session($node);

@@ -11,12 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_node('primary', init => [ allows_streaming => 1 ], conf => $room . <<'CONF');
-checkpoint_timeout = 1h
-wal_writer_delay = 10ms
-ckptflush.group_commit = on
-ckptflush.group_commit_readers = relaxed
-CONF
+my $node = new_node('primary', init => [ allows_streaming => 1 ], conf => $room . $engaged);
 $node->safe_psql('postgres', 'CREATE TABLE hot (id int PRIMARY KEY, n int); INSERT INTO hot VALUES (1, 0)');
 $node->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('standby');

@@ -11,12 +11,8 @@ use GroupCommit;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_node('hazards', conf => <<'CONF');
+my $node = new_node('hazards', conf => $engaged . <<'CONF');
 max_prepared_transactions = 2
-wal_writer_delay = 10ms
-checkpoint_timeout = 1h
-ckptflush.group_commit = on
-ckptflush.group_commit_readers = relaxed
 CONF
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE t (a int);

@@ -15,7 +15,16 @@ use Exporter qw(import);
 use PostgreSQL::Test::Utils;
 use Time::HiRes qw(sleep);
 
-our @EXPORT = qw($room session begin ended waits finish hold_flush in_flight visible_within);
+our @EXPORT = qw($engaged $room session begin ended waits finish hold_flush in_flight visible_within);
+
+# Group commit by default, and readers that wait for nothing unless they say so. The WAL writer soon
+# flushes what nobody else does.
+our $engaged = <<'CONF';
+wal_writer_delay = 10ms
+checkpoint_timeout = 1h
+ckptflush.group_commit = on
+ckptflush.group_commit_readers = relaxed
+CONF
 
 # For nodes that stream, which have 1 MB of shared buffers else: who replaces a dirty page of such a
 # small pool waits for the flush that a test holds up.

@@ -30,8 +30,8 @@
 //! down elsewhere and recorded here many at once: [`crate::steps`] has that protocol.
 //!
 //! Read: 1. the baseline's sequence; 2. the baseline; 3. the slots, each under its own sequence
-//! lock, and with the steps that are not in it yet; 4. the baseline's sequence again: another: from the start. Min and max of slots with
-//! an old epoch are left out.
+//! lock, and with the steps that are not in it yet; 4. the baseline's sequence again: another: from
+//! the start. Min and max of slots with an old epoch are left out.
 //!
 //! What a reset beside updates can and cannot do. Every word of a slot only grows, and the
 //! baseline is a value it had; so **nothing is ever counted twice or lost**: of each update,
