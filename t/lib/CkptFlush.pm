@@ -19,6 +19,10 @@ use Time::HiRes qw(time usleep);
 our @EXPORT = qw(new_node logged_checkpoints wait_for_checkpoints wait_for_history major_version
   ask_for_spread_checkpoint wait_until process_runs children crash_all after_kill memory_directory is_on_tmpfs start_is_refused);
 
+# Tests that are run in the background may inherit that Ctrl-C is ignored. Whatever they start and stop
+# so would inherit it from them, and ckpttop heeds it.
+$SIG{INT} = 'DEFAULT';
+
 # A started server with the library preloaded and the extension created, and with fsync on, which
 # PostgreSQL::Test::Cluster turns off: without it no file is ever synced. Options:
 #   preload    value of shared_preload_libraries (default "ckptflush")

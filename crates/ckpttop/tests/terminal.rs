@@ -96,10 +96,10 @@ impl Terminal {
     }
 
     fn end(&mut self) -> ExitStatus {
-        let status = self.child.wait().unwrap();
         self.wait_until("the normal screen", |screen| {
             !screen.alternate_screen() && !screen.hide_cursor()
         });
+        let status = self.child.wait().unwrap();
         assert!(!self.is_raw());
         status
     }

@@ -95,9 +95,15 @@ pub fn alive(segment: &Segment, at: i64) {
     });
 }
 
+/// With the signals as a terminal's user has them: tests that are run in the background inherit some
+/// that are ignored, and ckpttop heeds that.
 pub fn ckpttop(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ckpttop"));
+    let mut command = Command::new("env");
     command
+        .args([
+            "--default-signal=HUP,INT,TERM",
+            env!("CARGO_BIN_EXE_ckpttop"),
+        ])
         .args(arguments)
         .env("LC_ALL", "C")
         .stdin(Stdio::null());
