@@ -7,6 +7,7 @@
 #include "backends.h"
 
 #include "access/xact.h"
+#include "access/xlog.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/plannodes.h"
@@ -23,11 +24,13 @@
 #include "compat.h"
 #include "hot.h"
 
+CKF_HOT_DATA ckf_server ckf_core = {
+	GetCurrentStatementStartTimestamp, GetCurrentTransactionStartTimestamp, GetTopTransactionIdIfAny,
+	&XactLastRecEnd
+};
+CKF_HOT_DATA ckf_watch ckf_watching = CKF_UNWATCHED;
+
 static CKF_HOT_DATA ckf_watcher watcher;
-/* The settings ask for it, as their assign hooks have told. */
-static CKF_HOT_DATA bool wanted;
-/* This process was to be watched when it last was asked. */
-static CKF_HOT_DATA bool watched;
 /* Which of the hooks are ours now. */
 static ckf_taken analyze_taken, planner_taken, start_taken, run_taken, finish_taken, end_taken,
 			utility_taken;
@@ -40,18 +43,20 @@ static CKF_HOT_DATA ExecutorFinish_hook_type previous_finish;
 static CKF_HOT_DATA ExecutorEnd_hook_type previous_end;
 static ProcessUtility_hook_type previous_utility;
 
-/* Is it? Each step of each command asks: two words, and no call. */
+/* What kind of process it is does not change after its first step. */
+static pg_noinline bool
+asks(void)
+{
+	if (ckf_watching == CKF_ASK)
+		ckf_watching = MyBackendType == B_BACKEND ? CKF_WATCHED : CKF_UNWATCHED;
+	return ckf_watching == CKF_WATCHED;
+}
+
+/* Is it watched? Each step of each command asks: one word, and no call. */
 static inline bool
 watches(void)
 {
-	if (likely(wanted && MyBackendType == B_BACKEND))
-		return watched = true;
-	if (watched)
-	{
-		watched = false;
-		watcher.forget();
-	}
-	return false;
+	return likely(ckf_watching == CKF_WATCHED) || asks();
 }
 
 /*
@@ -67,16 +72,14 @@ changes(const QueryDesc *query)
 static inline int32
 enter_step(int32 step)
 {
-	return watches() ? watcher.enter(step, GetCurrentStatementStartTimestamp()) : 0;
+	return watches() ? watcher.enter(step, ckf_core.statement_start(), ckf_core.transaction_start()) : 0;
 }
 
 /* The same for a step of a query, with the number that it has if the query changes something. */
 static inline int32
 enter_query(const QueryDesc *query, int32 step, int32 step_of_change)
 {
-	if (!watches())
-		return 0;
-	return watcher.enter(changes(query) ? step_of_change : step, GetCurrentStatementStartTimestamp());
+	return watches() ? enter_step(changes(query) ? step_of_change : step) : 0;
 }
 
 static inline void
@@ -107,12 +110,8 @@ static PlannedStmt *
 plan(Query *parse, const char *query_string, int cursor_options, ParamListInfo params)
 {
 	int32		outer = enter_step(CKF_STEP_PLAN);
-	PlannedStmt *planned;
+	PlannedStmt *planned = previous_planner(parse, query_string, cursor_options, params);
 
-	if (previous_planner)
-		planned = previous_planner(parse, query_string, cursor_options, params);
-	else
-		planned = standard_planner(parse, query_string, cursor_options, params);
 	leave_step(CKF_STEP_PLAN, outer);
 	return planned;
 }
@@ -122,10 +121,7 @@ start(QueryDesc *query, int eflags)
 {
 	int32		outer = enter_query(query, CKF_STEP_START, CKF_STEP_START_CHANGE);
 
-	if (previous_start)
-		previous_start(query, eflags);
-	else
-		standard_ExecutorStart(query, eflags);
+	previous_start(query, eflags);
 	leave_query(query, CKF_STEP_START, CKF_STEP_START_CHANGE, outer);
 }
 
@@ -134,10 +130,7 @@ run(EXECUTOR_RUN_PARAMETERS)
 {
 	int32		outer = enter_query(query, CKF_STEP_RUN, CKF_STEP_RUN_CHANGE);
 
-	if (previous_run)
-		previous_run(EXECUTOR_RUN_ARGUMENTS);
-	else
-		standard_ExecutorRun(EXECUTOR_RUN_ARGUMENTS);
+	previous_run(EXECUTOR_RUN_ARGUMENTS);
 	leave_query(query, CKF_STEP_RUN, CKF_STEP_RUN_CHANGE, outer);
 }
 
@@ -147,10 +140,7 @@ finish(QueryDesc *query)
 	bool		counts = watches() && changes(query);
 	int32		outer = counts ? enter_step(CKF_STEP_FINISH_CHANGE) : 0;
 
-	if (previous_finish)
-		previous_finish(query);
-	else
-		standard_ExecutorFinish(query);
+	previous_finish(query);
 	if (counts)
 		leave_step(CKF_STEP_FINISH_CHANGE, outer);
 }
@@ -161,10 +151,7 @@ end(QueryDesc *query)
 	bool		counts = watches() && changes(query);
 	int32		outer = counts ? enter_step(CKF_STEP_END_CHANGE) : 0;
 
-	if (previous_end)
-		previous_end(query);
-	else
-		standard_ExecutorEnd(query);
+	previous_end(query);
 	if (counts)
 		leave_step(CKF_STEP_END_CHANGE, outer);
 }
@@ -176,12 +163,8 @@ utility(PlannedStmt *statement, const char *query_string, bool read_only_tree,
 {
 	int32		outer = enter_step(CKF_STEP_UTILITY);
 
-	if (previous_utility)
-		previous_utility(statement, query_string, read_only_tree, context, params, environment,
-						 dest, completion);
-	else
-		standard_ProcessUtility(statement, query_string, read_only_tree, context, params,
-								environment, dest, completion);
+	previous_utility(statement, query_string, read_only_tree, context, params, environment, dest,
+					 completion);
 	leave_step(CKF_STEP_UTILITY, outer);
 }
 
@@ -195,19 +178,18 @@ ckf_link_commands(int32 watch)
 {
 	if (watcher.enter == NULL)
 		return;					/* not preloaded, or not yet */
-	wanted = watch != 0;
-	if (!wanted && watched)
-	{
-		watched = false;
+	if (!watch && ckf_watching == CKF_WATCHED)
 		watcher.forget();
-	}
-	CKF_LINK(wanted, post_parse_analyze_hook, analyzed, previous_analyze, analyze_taken);
-	CKF_LINK(wanted, planner_hook, plan, previous_planner, planner_taken);
-	CKF_LINK(wanted, ExecutorStart_hook, start, previous_start, start_taken);
-	CKF_LINK(wanted, ExecutorRun_hook, run, previous_run, run_taken);
-	CKF_LINK(wanted, ExecutorFinish_hook, finish, previous_finish, finish_taken);
-	CKF_LINK(wanted, ExecutorEnd_hook, end, previous_end, end_taken);
-	CKF_LINK(wanted, ProcessUtility_hook, utility, previous_utility, utility_taken);
+	ckf_watching = watch ? CKF_ASK : CKF_UNWATCHED;
+	CKF_LINK(watch, post_parse_analyze_hook, analyzed, previous_analyze, NULL, analyze_taken);
+	CKF_LINK(watch, planner_hook, plan, previous_planner, standard_planner, planner_taken);
+	CKF_LINK(watch, ExecutorStart_hook, start, previous_start, standard_ExecutorStart, start_taken);
+	CKF_LINK(watch, ExecutorRun_hook, run, previous_run, standard_ExecutorRun, run_taken);
+	CKF_LINK(watch, ExecutorFinish_hook, finish, previous_finish, standard_ExecutorFinish,
+			 finish_taken);
+	CKF_LINK(watch, ExecutorEnd_hook, end, previous_end, standard_ExecutorEnd, end_taken);
+	CKF_LINK(watch, ProcessUtility_hook, utility, previous_utility, standard_ProcessUtility,
+			 utility_taken);
 }
 
 /* Once, in the postmaster while it loads libraries: the hooks before ours are called by ours. */

@@ -30,7 +30,8 @@ typedef enum ckf_step
 typedef struct ckf_watcher
 {
 	int32		wanted;			/* the settings say to watch, for now: ckf_link_commands */
-	int32		(*enter) (int32 step, int64 message);	/* when its message was taken up */
+	/* when its message was taken up, and its transaction began */
+	int32		(*enter) (int32 step, int64 message, int64 began);
 	void		(*leave) (int32 step, int32 outer);
 	void		(*forget) (void);
 } ckf_watcher;

@@ -231,9 +231,9 @@ plain_committed(void)
 		transactions.plain();
 		is_pending = transactions.committed();
 	}
-	else if (*transactions.enabled && MyBackendType == B_BACKEND && IsNormalProcessingMode())
-		transactions.plain_committed(GetCurrentStatementStartTimestamp(),
-									 GetCurrentTransactionStartTimestamp());
+	else if (likely(ckf_watching == CKF_WATCHED) ||
+			 (*transactions.enabled && MyBackendType == B_BACKEND && IsNormalProcessingMode()))
+		transactions.plain_committed(ckf_core.statement_start(), ckf_core.transaction_start());
 }
 
 /* The rare ends of a transaction. */
@@ -271,8 +271,8 @@ transaction(XactEvent event, void *arg)
 		/* Soon to be asked for, and others use it: on its way while the server commits. */
 		__builtin_prefetch(in_flight);
 		/* It commits nothing, outside of any statement that goes on. */
-		is_plain = XactLastRecEnd == 0 && *transactions.depth == 0 &&
-			!TransactionIdIsValid(GetTopTransactionIdIfAny());
+		is_plain = *ckf_core.last_record == 0 && *transactions.depth == 0 &&
+			!TransactionIdIsValid(ckf_core.xid());
 		if (!is_plain)
 			transactions.commits();
 	}
@@ -370,15 +370,6 @@ wait_to_tell(void)
 	CHECK_FOR_INTERRUPTS();
 }
 
-static void
-execute(EXECUTOR_RUN_PARAMETERS)
-{
-	if (previous_run)
-		previous_run(EXECUTOR_RUN_ARGUMENTS);
-	else
-		standard_ExecutorRun(EXECUTOR_RUN_ARGUMENTS);
-}
-
 /* Do rows go to the client as they come? */
 static bool
 tells_at_once(const DestReceiver *dest)
@@ -423,7 +414,7 @@ run_and_tell(EXECUTOR_RUN_PARAMETERS)
 	MemoryContextSwitchTo(before);
 	/* After an error nobody uses the query's receiver any more. */
 	query->dest = keep;
-	execute(EXECUTOR_RUN_ARGUMENTS);
+	previous_run(EXECUTOR_RUN_ARGUMENTS);
 	query->dest = dest;
 	wait_to_tell();
 	tell(store, query);
@@ -440,18 +431,18 @@ run(EXECUTOR_RUN_PARAMETERS)
 		statement->rowMarks != NIL;
 
 	if (!returns || query->dest->mydest == DestNone || !is_strict())
-		execute(EXECUTOR_RUN_ARGUMENTS);
+		previous_run(EXECUTOR_RUN_ARGUMENTS);
 	else if (!newer)
 	{
 		/* The snapshot was taken before: what it shows is durable from here on. */
 		wait_to_tell();
-		execute(EXECUTOR_RUN_ARGUMENTS);
+		previous_run(EXECUTOR_RUN_ARGUMENTS);
 	}
 	else if (tells_at_once(query->dest))
 		run_and_tell(EXECUTOR_RUN_ARGUMENTS);
 	else
 	{
-		execute(EXECUTOR_RUN_ARGUMENTS);
+		previous_run(EXECUTOR_RUN_ARGUMENTS);
 		wait_to_tell();
 	}
 }
@@ -465,12 +456,8 @@ utility(PlannedStmt *statement, const char *query_string, bool read_only_tree,
 	if (IsA(statement->utilityStmt, CopyStmt) &&
 		!((CopyStmt *) statement->utilityStmt)->is_from && is_strict())
 		wait_to_tell();
-	if (previous_utility)
-		previous_utility(statement, query_string, read_only_tree, context, params, environment,
-						 dest, completion);
-	else
-		standard_ProcessUtility(statement, query_string, read_only_tree, context, params,
-								environment, dest, completion);
+	previous_utility(statement, query_string, read_only_tree, context, params, environment, dest,
+					 completion);
 }
 
 /*
@@ -484,8 +471,9 @@ ckf_link_readers(int32 level)
 
 	if (reader.target == NULL)
 		return;					/* not preloaded, or not yet */
-	CKF_LINK(wanted, ExecutorRun_hook, run, previous_run, run_taken);
-	CKF_LINK(wanted, ProcessUtility_hook, utility, previous_utility, utility_taken);
+	CKF_LINK(wanted, ExecutorRun_hook, run, previous_run, standard_ExecutorRun, run_taken);
+	CKF_LINK(wanted, ProcessUtility_hook, utility, previous_utility, standard_ProcessUtility,
+			 utility_taken);
 }
 
 /* Once, in the postmaster while it loads libraries: the hooks before ours are called by ours. */

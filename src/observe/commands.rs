@@ -80,12 +80,12 @@ fn tracked() -> Option<Place> {
 }
 
 #[unsafe(link_section = "ckf_hot")]
-extern "C" fn enter(step: i32, message: i64) -> i32 {
+extern "C" fn enter(step: i32, message: i64, began: i64) -> i32 {
     let Some(place) = place() else {
         return 0;
     };
     // SAFETY: what a State does reaches DEPTH and the statistics, never STATE.
-    unsafe { STATE.with(|state| state.enter(place, step, message)) }
+    unsafe { STATE.with(|state| state.enter(place, step, message, began)) }
 }
 
 #[unsafe(link_section = "ckf_hot")]
@@ -116,9 +116,9 @@ impl State {
     };
 
     #[inline]
-    fn enter(&mut self, place: Place, step: i32, message: i64) -> i32 {
+    fn enter(&mut self, place: Place, step: i32, message: i64, began: i64) -> i32 {
         if self.message != message || self.mark.is_none() {
-            self.new_message(place, message);
+            self.new_message(place, message, began);
         }
         let outer = DEPTH.get();
         if outer == 0 {
@@ -137,10 +137,11 @@ impl State {
         }
     }
 
-    /// The first mark of a message: what was before it is idle time.
+    /// The first mark of a message that has arrived then, in a transaction that began then: what was
+    /// before it is idle time.
     #[inline(never)]
     #[unsafe(link_section = "ckf_hot")]
-    fn new_message(&mut self, place: Place, arrived: i64) {
+    fn new_message(&mut self, place: Place, arrived: i64, began: i64) {
         if self.outermost.is_some() {
             self.fail(place);
         }
@@ -155,7 +156,6 @@ impl State {
             self.mark = Some(arrived_at);
             return;
         };
-        let began = backends::transaction_start();
         let bound_at = if began < arrived {
             Some(at(began)).filter(|at| *at > mark)
         } else {
@@ -185,21 +185,35 @@ impl State {
         self.record(place, command, aborted);
     }
 
+    /// The usual two are asked for one by one: a table of them all would be a line of memory of its
+    /// own, and a jump that nobody has foreseen.
     #[inline]
     fn step_done(&mut self, place: Place, step: Step) {
-        let command = match step {
+        let command = if step == Step::Run {
+            Some(Command::Execute)
+        } else if step == Step::Start {
+            Some(Command::Bind).filter(|_| !self.parsed)
+        } else {
+            self.other_step(step)
+        };
+        if let Some(command) = command {
+            self.record(place, command, Tick::now());
+        }
+    }
+
+    /// What the time until the end of a step belongs to; `None`: to the step that is recorded next.
+    #[inline(never)]
+    fn other_step(&mut self, step: Step) -> Option<Command> {
+        match step {
             Step::Parse => {
                 self.parsed = true;
-                Command::Parse
+                Some(Command::Parse)
             }
-            Step::Plan => Command::Plan,
-            Step::Start if !self.parsed => Command::Bind,
-            Step::Run | Step::EndChange => Command::Execute,
-            Step::Utility => Command::Utility,
-            // Parts of what is recorded next.
-            Step::Start | Step::StartChange | Step::RunChange | Step::FinishChange => return,
-        };
-        self.record(place, command, Tick::now());
+            Step::Plan => Some(Command::Plan),
+            Step::Run | Step::EndChange => Some(Command::Execute),
+            Step::Utility => Some(Command::Utility),
+            Step::Start | Step::StartChange | Step::RunChange | Step::FinishChange => None,
+        }
     }
 
     /// The time since the mark was the command's, but for what was counted meanwhile.
@@ -228,7 +242,7 @@ impl State {
 
 /// A transaction was committed that waited for nothing, and no statement goes on around it.
 #[inline]
-pub(super) fn plain_committed(place: Place, message: i64, now: Tick) {
+pub(super) fn plain_committed(place: Place, message: i64, began: i64, now: Tick) {
     if !settings::track_commands() {
         return;
     }
@@ -238,7 +252,7 @@ pub(super) fn plain_committed(place: Place, message: i64, now: Tick) {
         }
         if state.message != message {
             // Of a message without a step: a function call of the fast path.
-            state.new_message(place, message);
+            state.new_message(place, message, began);
         }
         state.counted_ns = 0;
         state.record(place, Command::Commit, now);
@@ -255,7 +269,7 @@ pub(super) fn committed(place: Place, commit: &Commit) {
     }
     let message = backends::statement_start();
     if state.message != message {
-        state.new_message(place, message);
+        state.new_message(place, message, backends::transaction_start());
     }
     let all = commit.ended.since(commit.began);
     let phase = place.phase.phase().or(state.met);
@@ -283,7 +297,7 @@ pub(super) fn rolled_back(now: Tick) {
     let message = backends::statement_start();
     if state.message != message {
         // It failed before its first mark: that was the parser.
-        state.new_message(place, message);
+        state.new_message(place, message, backends::transaction_start());
         state.record(place, Command::Parse, now);
     } else if DEPTH.get() > 0 {
         // A step that may come back (CALL) or was left by an error: the next mark tells.

@@ -83,7 +83,7 @@ pub(crate) fn ends() {
 pub(crate) extern "C" fn plain(message: i64, began: i64) {
     if let Some(place) = place() {
         let now = Moment::now();
-        commands::plain_committed(place, message, now.tick);
+        commands::plain_committed(place, message, began, now.tick);
         let ns = transaction_ended(place, now.us, began);
         place.activity.committed(now.us, ns, false);
     }

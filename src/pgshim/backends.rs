@@ -86,9 +86,9 @@ impl Step {
 #[repr(C)]
 pub(crate) struct Watcher {
     pub(crate) wanted: i32,
-    /// Before a step, with the server timestamp of the client's message: what it returns is given
-    /// to `leave`.
-    pub(crate) enter: extern "C" fn(i32, i64) -> i32,
+    /// Before a step, with the server timestamps of the client's message and of the transaction's
+    /// begin: what it returns is given to `leave`.
+    pub(crate) enter: extern "C" fn(i32, i64, i64) -> i32,
     /// After it, if it comes back.
     pub(crate) leave: extern "C" fn(i32, i32),
     /// Once, when a setting has changed so that the process is watched no more.
