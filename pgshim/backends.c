@@ -43,16 +43,19 @@ static CKF_HOT_DATA ExecutorFinish_hook_type previous_finish;
 static CKF_HOT_DATA ExecutorEnd_hook_type previous_end;
 static ProcessUtility_hook_type previous_utility;
 
-/* What kind of process it is does not change after its first step. */
+/*
+ * What kind of process it is does not change after its first step. What it does before it serves its
+ * client is not watched.
+ */
 static pg_noinline bool
 asks(void)
 {
-	if (ckf_watching == CKF_ASK)
+	if (ckf_watching == CKF_ASK && IsNormalProcessingMode())
 		ckf_watching = MyBackendType == B_BACKEND ? CKF_WATCHED : CKF_UNWATCHED;
 	return ckf_watching == CKF_WATCHED;
 }
 
-/* Is it watched? Each step of each command asks: one word, and no call. */
+/* Is it watched? Each step of each command asks: where it is, one word, and no call. */
 static inline bool
 watches(void)
 {
@@ -178,9 +181,11 @@ ckf_link_commands(int32 watch)
 {
 	if (watcher.enter == NULL)
 		return;					/* not preloaded, or not yet */
-	if (!watch && ckf_watching == CKF_WATCHED)
+	/* It may be told the same again, as by a reload that changes something else. */
+	if (!watch && ckf_watching != CKF_UNWATCHED)
 		watcher.forget();
-	ckf_watching = watch ? CKF_ASK : CKF_UNWATCHED;
+	if (!watch || ckf_watching == CKF_UNWATCHED)
+		ckf_watching = watch ? CKF_ASK : CKF_UNWATCHED;
 	CKF_LINK(watch, post_parse_analyze_hook, analyzed, previous_analyze, NULL, analyze_taken);
 	CKF_LINK(watch, planner_hook, plan, previous_planner, standard_planner, planner_taken);
 	CKF_LINK(watch, ExecutorStart_hook, start, previous_start, standard_ExecutorStart, start_taken);

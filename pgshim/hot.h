@@ -13,10 +13,11 @@
 
 #define CKF_HOT			__attribute__((section("ckf_hot")))
 #define CKF_HOT_DATA	__attribute__((section("ckf_data")))
+#define CKF_HIDDEN		__attribute__((visibility("hidden")))
 
 /*
- * What that path calls and reads of the server. By their names they would be in the library's table of
- * symbols: a line of memory for each few of them, on a page of its own.
+ * What that path calls and reads of the server. By their names they would be looked up in the library's
+ * global offset table: another line of memory for each few of them, on a page of its own.
  */
 typedef struct ckf_server
 {
@@ -26,9 +27,12 @@ typedef struct ckf_server
 	const XLogRecPtr *last_record;	/* of this transaction */
 } ckf_server;
 
-extern ckf_server ckf_core;
+extern ckf_server ckf_core CKF_HIDDEN;
 
-/* Are the steps of this process to be told of? It is asked once after each change of the settings. */
+/*
+ * Are the steps of this process to be told of? It is asked once, when the settings have come to want
+ * it: a process is watched only while ckptflush.enabled is on.
+ */
 typedef enum ckf_watch
 {
 	CKF_ASK,
@@ -36,10 +40,10 @@ typedef enum ckf_watch
 	CKF_UNWATCHED
 } ckf_watch;
 
-extern ckf_watch ckf_watching;
+extern ckf_watch ckf_watching CKF_HIDDEN;
 
 /*
- * And a hook that has nothing to do is best not called at all: so hooks are taken when a setting
+ * A hook that has nothing to do is best not called at all: so hooks are taken when a setting
  * asks for them and given back when it does not. What another library has taken after us stays as
  * it is: it calls ours, which passes the call on, and is then still taken. So none is ever called
  * twice, whoever comes when. "previous" is what ours calls: the server's own function if there was no

@@ -4,6 +4,7 @@
 //! *Never:* shares anything: what other processes must see belongs in [`crate::shmem`].
 
 use std::cell::Cell;
+use std::ffi::c_int;
 use std::num::NonZeroU64;
 use std::time::SystemTime;
 
@@ -118,6 +119,12 @@ pub(crate) fn now_us() -> i64 {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Tick(NonZeroU64);
 
+/// The C library's function. Here it is in memory that each statement has in the cache anyway: see
+/// pgshim/hot.h for what a name costs.
+#[unsafe(link_section = "ckf_data")]
+static CLOCK: ProcessCell<unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> c_int> =
+    ProcessCell::new(libc::clock_gettime);
+
 impl Tick {
     #[inline]
     pub(crate) fn now() -> Self {
@@ -126,7 +133,7 @@ impl Tick {
             tv_nsec: 0,
         };
         // SAFETY: a valid pointer; every Linux has this clock.
-        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+        unsafe { CLOCK.get()(libc::CLOCK_MONOTONIC, &raw mut now) };
         let seconds = now.tv_sec.cast_unsigned().wrapping_mul(1_000_000_000);
         Self::of(seconds.wrapping_add(now.tv_nsec.cast_unsigned()))
     }

@@ -137,8 +137,8 @@ impl State {
         }
     }
 
-    /// The first mark of a message that has arrived then, in a transaction that began then: what was
-    /// before it is idle time.
+    /// The first mark of a message, which came at `arrived`, in a transaction that began at `began`: the
+    /// time before it was idle.
     #[inline(never)]
     #[unsafe(link_section = "ckf_hot")]
     fn new_message(&mut self, place: Place, arrived: i64, began: i64) {
@@ -185,34 +185,32 @@ impl State {
         self.record(place, command, aborted);
     }
 
-    /// The usual two are asked for one by one: a table of them all would be a line of memory of its
+    /// The usual ones are asked for one by one: a table of them all would be a line of memory of its
     /// own, and a jump that nobody has foreseen.
     #[inline]
     fn step_done(&mut self, place: Place, step: Step) {
-        let command = if step == Step::Run {
-            Some(Command::Execute)
-        } else if step == Step::Start {
-            Some(Command::Bind).filter(|_| !self.parsed)
+        let command = if step == Step::Run || step == Step::EndChange {
+            Command::Execute
+        } else if step == Step::Start && !self.parsed {
+            Command::Bind
+        } else if let Some(command) = self.rare_step(step) {
+            command
         } else {
-            self.other_step(step)
+            return;
         };
-        if let Some(command) = command {
-            self.record(place, command, Tick::now());
-        }
+        self.record(place, command, Tick::now());
     }
 
-    /// What the time until the end of a step belongs to; `None`: to the step that is recorded next.
-    #[inline(never)]
-    fn other_step(&mut self, step: Step) -> Option<Command> {
-        match step {
-            Step::Parse => {
-                self.parsed = true;
-                Some(Command::Parse)
-            }
-            Step::Plan => Some(Command::Plan),
-            Step::Run | Step::EndChange => Some(Command::Execute),
-            Step::Utility => Some(Command::Utility),
-            Step::Start | Step::StartChange | Step::RunChange | Step::FinishChange => None,
+    /// `None`: what the step took belongs to the one that is recorded next.
+    #[inline]
+    fn rare_step(&mut self, step: Step) -> Option<Command> {
+        if step == Step::Parse {
+            self.parsed = true;
+            Some(Command::Parse)
+        } else if step == Step::Plan {
+            Some(Command::Plan)
+        } else {
+            (step == Step::Utility).then_some(Command::Utility)
         }
     }
 

@@ -94,7 +94,7 @@ impl Screen {
         let mut wants = self.page().wants;
         let all = wants;
         if spare {
-            (wants.files, wants.commands) = (false, false);
+            (wants.files, wants.commands, wants.counters) = (false, false, false);
             wants.timeline = wants.timeline.min(NEW_SECONDS);
         }
         let mut snapshot = source.look(wants)?;
@@ -238,6 +238,9 @@ fn keep(views: &mut Views, former: Views, wants: Wants) {
     }
     if wants.commands {
         views.commands = former.commands;
+    }
+    if wants.counters {
+        views.counters = former.counters;
     }
     let oldest = views.timeline.last().map(|row| row.at);
     let older = former.timeline.into_iter();
