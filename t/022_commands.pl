@@ -189,15 +189,10 @@ $session->query_safe('SET ckptflush.track_commands = on; SELECT 1');
 reset_counters();
 $session->query_safe('SELECT 1');
 counts_are({ execute => 1, commit => 1 }, 'on again');
-
-# Told that it is on while it is, as by a reload, and then that it is off: what comes before the next
-# command that is watched was not idle time.
-$session->query_safe(<<'SQL');
-SELECT set_config('ckptflush.track_commands', 'on', false), set_config('ckptflush.track_commands', 'off', false)
-SQL
+# Told that it is on, which it is, and then that it is off: what comes until it is on was not idle time.
+$session->query_safe("SELECT set_config('ckptflush.track_commands', v, false) FROM unnest('{on,off}'::text[]) v");
 reset_counters();
-$session->query_safe('SELECT 1');
-$session->query_safe('SET ckptflush.track_commands = on; SELECT 1');
+$session->query_safe($_) foreach 'SELECT 1', 'SET ckptflush.track_commands = on; SELECT 1';
 counts_are({ execute => 1, idle => 0 }, 'on and off at once');
 
 $_->quit for $session, $failing, $watcher;

@@ -126,13 +126,14 @@ SELECT n_live_tup = n_tup_ins - n_tup_del, n_dead_tup = n_tup_upd + n_tup_del,
 	n_mod_since_analyze = n_tup_ins + n_tup_upd + n_tup_del, n_ins_since_vacuum = n_tup_ins
 FROM pg_stat_user_tables WHERE relname = 'changed'
 SQL
-	# Another time if somebody's snapshot was in the way.
-	$node->poll_query_until('tended', "SELECT autovacuum_count > $vacuums AND n_dead_tup = 0 $of_worn") or die 'autovacuum is blind';
-	ok(1, "$name: autovacuum acts");
+	$node->poll_query_until('tended', "SELECT autovacuum_count > $vacuums $of_worn") or die 'autovacuum is blind';
 	push @naps, ask(<<"SQL", 'tended');
 SELECT extract(epoch FROM last_autovacuum - restored_at) FROM pg_stat_user_tables, ckpt_stats_databases
 WHERE relname = 'worn' AND datname = current_database()
 SQL
+	# It comes again if somebody's snapshot was in the way.
+	$node->poll_query_until('tended', "SELECT n_dead_tup = 0 $of_worn") or die 'autovacuum leaves dead rows';
+	ok(1, "$name: autovacuum acts");
 	return;
 }
 
